@@ -1,0 +1,1 @@
+"""Rail-optimised fabric planner for GPU clusters."""

@@ -1,0 +1,1 @@
+"""Design files a user starts from."""

@@ -1,0 +1,1 @@
+"""Topology styles, one file each."""

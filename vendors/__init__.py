@@ -1,0 +1,1 @@
+"""What hardware exists: models, loader, and the catalog itself as data."""
