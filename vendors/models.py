@@ -77,6 +77,9 @@ class Part(Frozen):
             raise ValueError(f"no evidence for {', '.join(missing)} | add source, checked and confidence for them")
         return self
 
+    def __hash__(self) -> int:
+        return hash((type(self), self.model))
+
     def confidence_of(self, field: str) -> Confidence:
         """Confidence of one datum; `unverified` when no evidence names it."""
         return next((row.confidence for row in self.evidence if field in row.fields), "unverified")
@@ -232,7 +235,8 @@ class NicMode(Breakout):
 class Node(Part):
     """One node model (a server or a compute tray)."""
 
-    gpus: Count
+    gpus: int = Field(ge=0)
+    """0 for servers without any, such as UFM servers."""
     height_ru: Count
     depth_mm: Positive | None = None
     weight_kg: Positive | None = None

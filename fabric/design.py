@@ -1,0 +1,186 @@
+"""The design file: what a user asks for, as frozen pydantic models with units in the names."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, field_validator, model_validator
+
+from ..vendors.models import Frozen
+from ..vendors.yaml_source import parse_yaml, read_yaml, validate
+from .hall_spec import HallSpec
+
+NODES_MAX = 1_000_000
+"""More nodes than this are a typing mistake, not a cluster."""
+
+HOST_NAME = r"^[a-z]([a-z0-9-]*[a-z0-9])?$"
+Family = Literal["spectrum-x", "tomahawk-6", "tomahawk-5", "quantum-ndr", "quantum-xdr"]
+Style = Literal["rail", "pair", "single"]
+
+
+def host_word(value: Any) -> Any:
+    """Refuse names that shells, spreadsheets, Slurm or DNS would trip over."""
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not text | quote it")
+    if not re.match(HOST_NAME, value) or len(value) > 24:
+        bad = sorted({c for c in value if not re.match(r"[a-z0-9-]", c)})
+        why = f": {' '.join(repr(c) for c in bad)} not allowed" if bad else ""
+        raise ValueError(f"{value!r} is not a host name word{why} | use 1 to 24 of a-z, 0-9 and -, starting with a letter and not ending in -")
+    return value
+
+
+def ratio(value: Any) -> Any:
+    """Read an oversubscription: 2, 3.5, "2:1" or "7:2"; the result is down bandwidth over up bandwidth."""
+    fix = "write 1 for non-blocking, or 2, 3.5, 2:1"
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
+        raise ValueError(f"{value!r} is not an oversubscription | {fix}")
+    try:
+        down, _, up = str(value).partition(":")
+        result = Fraction(down.strip()) / Fraction(up.strip() or "1")
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"{value!r} is not an oversubscription | {fix}") from None
+    if result < 1:
+        raise ValueError(f"{value} is below 1: more uplinks than ports below them carry nothing | {fix}")
+    if result > 1000:
+        raise ValueError(f"{value} is above 1000 | {fix}")
+    return result
+
+
+Ratio = Annotated[
+    Fraction,
+    BeforeValidator(ratio),
+    PlainSerializer(lambda r: int(r) if r.denominator == 1 else (float(r) if Fraction(str(float(r))) == r else f"{r.numerator}:{r.denominator}"), return_type=int | float | str),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 1}, {"type": "string", "pattern": r"^\d+(\.\d+)?(:\d+(\.\d+)?)?$"}]}),
+]
+HostWord = Annotated[str, BeforeValidator(host_word), WithJsonSchema({"type": "string", "pattern": HOST_NAME, "maxLength": 24})]
+
+
+class NodesSpec(Frozen):
+    """The GPU nodes of the cluster."""
+
+    model: str = Field(description="Node model of the catalog, for example hgx-b300; `railplan catalog nodes` lists them.")
+    count: int = Field(description="Number of nodes.", json_schema_extra={"minimum": 1, "maximum": NODES_MAX})
+    name: HostWord = Field("gpu", description="Host name prefix; nodes are called NAME-001, NAME-002, ...")
+    grow_to: int | None = Field(None, description="Final number of nodes: spines, racks, U, power and ports are sized for it, names and ports stay as they are.")
+    name_width: int | None = Field(None, ge=1, le=7, description="Digits of the host number; by default as many as the final count needs, at least 3.")
+
+    @field_validator("count", "grow_to")
+    @classmethod
+    def _a_cluster_of_some_size(cls, value: int | None) -> int | None:
+        if value is not None and not 1 <= value <= NODES_MAX:
+            raise ValueError(f"{value:,} nodes | ask for 1 to {NODES_MAX:,}")
+        return value
+
+    @model_validator(mode="after")
+    def _growth_is_upwards(self) -> NodesSpec:
+        if self.grow_to is not None and self.grow_to < self.count:
+            raise ValueError(f"grow_to {self.grow_to:,} is below count {self.count:,} | a cluster grows upwards; raise grow_to or remove it")
+        if self.name_width is not None and self.name_width < len(str(self.final_count)):
+            raise ValueError(f"name_width {self.name_width} cannot number {self.final_count:,} nodes | use {len(str(self.final_count))} or more")
+        return self
+
+    @property
+    def final_count(self) -> int:
+        """Nodes after growth."""
+        return self.grow_to or self.count
+
+    @property
+    def width(self) -> int:
+        """Digits of the host number."""
+        return self.name_width or max(3, len(str(self.final_count)))
+
+
+class ReservedPorts(Frozen):
+    """Ports to leave free on every switch of a role, for later use."""
+
+    leaf: int = Field(0, ge=0, description="Ports left free on every leaf, counted at node speed.")
+    spine: int = Field(0, ge=0, description="Ports left free on every spine, counted at uplink speed.")
+
+
+class FabricSpec(Frozen):
+    """One fabric: which switches, which shape, how much bandwidth."""
+
+    family: Family = Field(description="Switch family; it names a default switch model.")
+    switch: str | None = Field(None, description="Switch model for the leaves, and for the spines unless spine_switch is set; by default the family's.")
+    spine_switch: str | None = Field(None, description="Switch model of the spines where it differs from the leaves.")
+    style: Style = Field("rail", description="rail: a leaf per GPU index and SU, spines above; pair: two switches joined to each other; single: one switch per plane.")
+    tiers: Literal["auto", 1, 2, 3] = Field("auto", description="Switch tiers; auto takes the fewest that fit.")
+    planes: Literal["auto", 1, 2, 4] = Field("auto", description="Disjoint networks that every NIC is split over; auto takes one per port of the NIC's preferred mode.")
+    nic_mode: str | None = Field(
+        None, pattern=r"^\d+x\d+G$", description="How every NIC is run, for example 2x400G; by default the node's preferred mode that the switch can serve."
+    )
+    oversubscription: Ratio = Field(Fraction(1), description="Leaf bandwidth down over up: 1 is non-blocking, 2 or 2:1 half of it.")
+    nodes_per_su: Literal["auto", "max"] | int = Field(
+        "auto", description="Nodes that share one set of leaves. auto: as many as a non-blocking leaf carries; max: as many as the oversubscription allows."
+    )
+    partial_su: Literal["full", "trimmed"] = Field("full", description="What a partly filled last SU gets: the full set of uplinks, or just enough for its nodes.")
+    rails_per_leaf: Literal["auto"] | int = Field("auto", description="Rails that share a leaf; auto shares where the whole cluster is one SU and fewer leaves carry it.")
+    spines_per_plane: int | None = Field(None, ge=1, description="Number of spines in each plane, for example twice the needed ones for growth; must divide the uplinks of a leaf.")
+    uplink_gbps: int | None = Field(None, ge=1, description="Speed of leaf-spine links; by default the speed of the NIC ports.")
+    ufm_links: int = Field(0, ge=0, le=64, description="InfiniBand: leaf ports given to UFM servers (reference designs: 4). One node position of the cluster gives way to them.")
+    reserved_ports: ReservedPorts = Field(ReservedPorts(), description="Ports left free on every switch.")
+    switch_os: str | None = Field(None, description="Operating system whose port names are printed, for example sonic; by default the switch's first.")
+    leaf_name: HostWord = Field("leaf", description="First word of the leaves' names: leaf-su0-r3, or leaf-p1-su0-r3 where there are several planes.")
+    spine_name: HostWord = Field("spine", description="First word of the spines' names.")
+
+    @field_validator("nodes_per_su", "rails_per_leaf")
+    @classmethod
+    def _at_least_one(cls, value: Any) -> Any:
+        if isinstance(value, int) and value < 1:
+            raise ValueError(f"{value} is not a number of nodes or rails | use auto or 1 and more")
+        return value
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> FabricSpec:
+        if self.leaf_name == self.spine_name:
+            raise ValueError(f"leaves and spines are both called {self.leaf_name!r} | give them different names")
+        return self
+
+
+class CablesSpec(Frozen):
+    """What cables may be used, and how many spares are ordered."""
+
+    max_length_m: dict[Literal["dac", "acc", "aec", "aoc", "mmf", "smf"], float] = Field(
+        default_factory=dict, description="Longest cable trusted, per kind; 0 switches a kind off."
+    )
+    spares_percent: float = Field(2.0, ge=0, le=100, description="Spares ordered of every cable, fibre and module, in percent, rounded up for each part and length.")
+    currency: str = Field("USD", pattern=r"^[A-Z]{3}$", description="Currency of totals; prices in another one are listed but not added.")
+
+    @field_validator("max_length_m")
+    @classmethod
+    def _lengths_are_lengths(cls, value: dict[str, float]) -> dict[str, float]:
+        for kind, length in value.items():
+            if not 0 <= length <= 10_000:
+                raise ValueError(f"{kind}: {length} m | use metres from 0 (off) to 10,000")
+        return value
+
+
+class Design(Frozen):
+    """A whole design: the cluster's name, its nodes, its fabrics, the hall and the cabling policy."""
+
+    name: HostWord = Field("cluster", description="Name of the cluster; it heads every file.")
+    nodes: NodesSpec = Field(description="The GPU nodes.")
+    fabrics: dict[Literal["compute"], FabricSpec] = Field(min_length=1, description="The fabrics by name; `compute` is the east-west fabric between GPUs.")
+    hall: HallSpec = Field(default_factory=HallSpec, description="Where racks can stand; by default a hall is made to fit.")
+    cables: CablesSpec = Field(default_factory=CablesSpec, description="Cabling policy.")
+    seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of everything that is tried at random.")
+
+    @model_validator(mode="after")
+    def _switch_names_differ_from_nodes(self) -> Design:
+        for name, fabric in self.fabrics.items():
+            if self.nodes.name in (fabric.leaf_name, fabric.spine_name):
+                raise ValueError(f"nodes and switches of {name} are both called {self.nodes.name!r} | give them different names")
+        return self
+
+
+def load_design(path: str | Path) -> Design:
+    """Read a design file; raises DesignError with file and line of everything that is wrong."""
+    return validate(Design, read_yaml(Path(path)))
+
+
+def parse_design(text: str, name: str = "design") -> Design:
+    """Read a design from YAML text; raises DesignError as `load_design` does."""
+    return validate(Design, parse_yaml(text, name))

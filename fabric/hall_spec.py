@@ -1,0 +1,107 @@
+"""The hall as the design file gives it: rows, racks, trays, routing allowances, measured lengths."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from ..vendors.models import Frozen
+
+
+def rack_word(value: Any) -> Any:
+    """Row and rack names: letters and digits only, so that labels and files can carry them."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not re.match(r"^[A-Za-z0-9]{1,8}$", value):
+        raise ValueError(f"{value!r} is not a row or rack name | use 1 to 8 letters and digits")
+    return value
+
+
+RackWord = Annotated[str, BeforeValidator(rack_word)]
+Metres = Annotated[float, Field(ge=0, le=1000)]
+
+
+class RowSpec(Frozen):
+    """One row of rack positions, numbered from 1; racks are called ROW + two or more digits, as A07."""
+
+    name: RackWord = Field(description="Name of the row, for example A.")
+    racks: int = Field(ge=1, le=500, description="Number of rack positions.")
+    x_m: float = Field(0.0, ge=-10_000, le=10_000, description="Where position 1 begins, along the row.")
+    y_m: float | None = Field(None, ge=-10_000, le=10_000, description="Middle of the row across the hall; by default rows follow each other with cold and hot aisles between.")
+    blocked: tuple[int, ...] = Field((), description="Positions that cannot hold a rack: columns, doors, cooling units.")
+
+    @field_validator("blocked")
+    @classmethod
+    def _once_each(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+        if len(set(value)) != len(value):
+            raise ValueError("a blocked position stands twice | name it once")
+        return value
+
+    @model_validator(mode="after")
+    def _blocked_positions_exist(self) -> RowSpec:
+        outside = [p for p in self.blocked if not 1 <= p <= self.racks]
+        if outside:
+            raise ValueError(f"blocked positions {outside} are outside row {self.name}, which has 1 to {self.racks} | name positions of the row")
+        return self
+
+
+class MeasuredLength(Frozen):
+    """A route that somebody measured: it wins over the estimate for every cable between the two racks."""
+
+    rack_a: RackWord = Field(description="Rack of one end, for example A01.")
+    rack_b: RackWord = Field(description="Rack of the other end.")
+    length_m: float = Field(gt=0, le=10_000, description="Measured route from port to port, slack included.")
+
+
+class RoutingSpec(Frozen):
+    """Allowances of a cable's route. Every one is the site's own figure; the defaults are planning estimates."""
+
+    side_m: Metres = Field(0.4, description="From a port sideways to the vertical manager of its rack, at each end.")
+    riser_m: Metres = Field(0.3, description="From the top of a rack up to the tray, at each end.")
+    slack_m: Metres = Field(0.2, description="Slack added to every cable.")
+    slack_percent: float = Field(5.0, ge=0, le=100, description="Slack added in percent of the route between racks.")
+
+
+class HallSpec(Frozen):
+    """The hall: rack type and limits, rows, trays, and routing allowances."""
+
+    rack: str = Field("rack-48u", description="Rack type of the catalog.")
+    rack_power_kw: float | None = Field(None, gt=0, le=1000, description="Power limit of a rack; by default the rack type's.")
+    rack_weight_kg: float | None = Field(None, gt=0, le=20_000, description="Load limit of a rack; by default the rack type's.")
+    nodes_per_rack: Literal["auto"] | int = Field("auto", description="Nodes in a rack; auto: the largest published number that U, power and weight allow.")
+    switches_per_rack: Literal["auto"] | int = Field("auto", description="Switches in a network rack; auto: as many as U, power and weight allow.")
+    rows: tuple[RowSpec, ...] = Field((), description="The rows; without any, a hall is made to fit.")
+    row_racks: int = Field(20, ge=1, le=500, description="Longest row of a hall that is made to fit (20 cabinets is a common limit).")
+    cold_aisle_m: Metres = Field(1.2, description="Width of cold aisles.")
+    hot_aisle_m: Metres = Field(0.9, description="Width of hot aisles.")
+    cross_trays_x_m: tuple[float, ...] | None = Field(None, description="Where trays cross from row to row, along x; by default at both ends and in the middle.")
+    routing: RoutingSpec = Field(RoutingSpec(), description="Allowances of a cable's route.")
+    measured: tuple[MeasuredLength, ...] = Field((), description="Measured routes between racks; they win over the estimate.")
+    assumed_switch_power_w: float = Field(2500.0, gt=0, description="Power taken for a switch whose catalog entry gives none.")
+    assumed_switch_weight_kg: float = Field(30.0, gt=0, description="Weight taken for a switch whose catalog entry gives none.")
+    assumed_node_power_w: float = Field(14000.0, gt=0, description="Power taken for a node whose catalog entry gives none.")
+    assumed_node_weight_kg: float = Field(150.0, gt=0, description="Weight taken for a node whose catalog entry gives none.")
+    assumed_server_height_ru: int = Field(2, ge=1, le=48, description="Height taken for a management server (UFM), which the catalog does not describe.")
+    assumed_server_power_w: float = Field(1000.0, gt=0, description="Power taken for a management server.")
+    assumed_server_weight_kg: float = Field(30.0, gt=0, description="Weight taken for a management server.")
+
+    @field_validator("nodes_per_rack", "switches_per_rack")
+    @classmethod
+    def _at_least_one(cls, value: Any) -> Any:
+        if isinstance(value, int) and value < 1:
+            raise ValueError(f"{value} in a rack | use auto or 1 and more")
+        return value
+
+    @model_validator(mode="after")
+    def _rows_differ(self) -> HallSpec:
+        names = [r.name for r in self.rows]
+        if len(set(names)) != len(names):
+            raise ValueError("a row name stands twice | give every row its own name")
+        if self.cross_trays_x_m is not None and len(self.rows) != 1 and not self.cross_trays_x_m:
+            raise ValueError("no tray crosses from row to row | name at least one x in cross_trays_x_m")
+        pairs = [frozenset((m.rack_a, m.rack_b)) for m in self.measured]
+        if len(set(pairs)) != len(pairs):
+            raise ValueError("a pair of racks is measured twice | keep one length")
+        return self

@@ -1,0 +1,146 @@
+"""How the NICs and switches are run: protocol, lane rate, planes, speeds; and why not, where they don't meet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ..problems import Problem, did_you_mean
+from ..vendors.catalog import Catalog
+from ..vendors.models import NicMode, Node, Part, Switch
+from .design import Design, FabricSpec
+from .ports import PortKind, kinds, port_count
+
+AnyPart = TypeVar("AnyPart", bound=Part)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The hardware of one fabric and how it is run."""
+
+    node: Node
+    leaf: Switch
+    spine: Switch
+    nic: NicMode
+    planes: int
+    down: PortKind
+    up: PortKind
+
+    @property
+    def ports_per_gpu(self) -> int:
+        """Ports of one GPU in one plane."""
+        return self.nic.ports // self.planes
+
+
+def choose_parts(design: Design, name: str, spec: FabricSpec, catalog: Catalog) -> tuple[Parts | None, list[Problem]]:
+    """Choose models and modes of one fabric; without a legal choice the first value is None and errors say why."""
+    at = f"fabrics.{name}"
+    problems: list[Problem] = []
+    node = _find(catalog.nodes, design.nodes.model, "nodes.model", "node model", problems)
+    leaf = _find(catalog.switches, spec.switch or catalog.families[spec.family], f"{at}.switch", "switch model", problems)
+    spine = _find(catalog.switches, spec.spine_switch, f"{at}.spine_switch", "switch model", problems) if spec.spine_switch else leaf
+    if node is None or leaf is None or spine is None:
+        return None, problems
+    for switch, field in {leaf.model: (leaf, "switch"), spine.model: (spine, "spine_switch")}.values():
+        problems += _switch_problems(switch, f"{at}.{field}", spec.family, catalog)
+    nic, planes = _nic_mode(spec, node, leaf, at, problems)
+    if nic is None or any(p.level == "error" for p in problems):
+        return None, problems
+    down = PortKind.of(nic)
+    up = _up_kind(spec, leaf, spine, down, at, problems)
+    if up is None:
+        return None, problems
+    if nic.disputed:
+        what = f"{node.model} run as {nic.name} {nic.protocol}: {nic.disputed}"
+        problems.append(Problem("disputed-mode", f"{at}.nic_mode", what, fix="confirm with the vendor before ordering, or leave nic_mode out", level="warning"))
+    problems += part_warnings([node, leaf, spine])
+    return Parts(node, leaf, spine, nic, planes, down, up), problems
+
+
+def part_warnings(parts: list[Part]) -> list[Problem]:
+    """Warnings for parts that only are announced, whose data nobody verified, or that carry known traps."""
+    found: list[Problem] = []
+    for part in dict.fromkeys(parts):
+        if part.status != "shipping":
+            found.append(
+                Problem("not-shipping", part.model, f"{part.description} is {part.status}, not confirmed as shipping", fix="confirm availability with the vendor", level="warning")
+            )
+        for row in part.evidence:
+            if row.confidence == "unverified":
+                what = f"nobody could verify {', '.join(row.fields)}" + (f": {row.note}" if row.note else "")
+                found.append(Problem("unverified-datum", part.model, what, fix="check against the vendor's data sheet or the part itself", level="warning"))
+        found += [Problem("caution", part.model, caution, level="warning") for caution in part.cautions]
+    return found
+
+
+def _find(parts: Mapping[str, AnyPart], model: str, where: str, what: str, problems: list[Problem]) -> AnyPart | None:
+    if model not in parts:
+        problems.append(Problem("unknown-model", where, f"unknown {what} {model!r}", fix=did_you_mean(model, parts)))
+    return parts.get(model)
+
+
+def _switch_problems(switch: Switch, where: str, family: str, catalog: Catalog) -> list[Problem]:
+    found = []
+    if family not in switch.families:
+        fitting = ", ".join(s.model for s in catalog.switches.values() if family in s.families)
+        belongs = f"it belongs to {', '.join(switch.families)}" if switch.families else "it belongs to none of the planner's families"
+        found.append(Problem("family", where, f"{switch.model} is not a {family} switch", belongs, f"set family to match, or choose one of {fitting}"))
+    if switch.chassis_of:
+        what = f"{switch.model} holds {switch.chassis_of} independent switches in one box"
+        found.append(Problem("two-in-one", where, what, "ports of one half do not reach the other half", "choose a box that is one switch"))
+    return found
+
+
+def _nic_mode(spec: FabricSpec, node: Node, leaf: Switch, at: str, problems: list[Problem]) -> tuple[NicMode | None, int]:
+    """The NIC mode with the most bandwidth, then the fewest ports, that leaf and planes can serve."""
+    own = ", ".join(dict.fromkeys(f"{m.name} {m.protocol}" for m in node.modes))
+    same = [m for m in node.modes if m.protocol == leaf.protocol]
+    if not same:
+        what = f"{node.model} has no {leaf.protocol} mode for {leaf.model}; its {node.nic} runs {own}"
+        problems.append(Problem("protocol", f"{at}.family", what, fix=f"choose a family that speaks {node.modes[0].protocol}, or another node"))
+        return None, 0
+    if spec.nic_mode:
+        same = [m for m in same if m.name == spec.nic_mode]
+        if not same:
+            problems.append(Problem("nic-mode", f"{at}.nic_mode", f"{node.model} has no {leaf.protocol} mode {spec.nic_mode}", f"its {node.nic} runs {own}", "choose one of these"))
+            return None, 0
+    elif any(not m.disputed for m in same):
+        same = [m for m in same if not m.disputed]
+    served = [m for m in same if PortKind.of(m) in kinds(leaf)]
+    if not served:
+        what = f"the lanes of {node.model} and {leaf.model} don't meet: {node.nic} runs " + ", ".join(f"{m.name} ({m.lanes} x {m.lane_gbps}G lanes)" for m in same)
+        offers = ", ".join(str(k) for k in sorted(kinds(leaf), reverse=True))
+        problems.append(
+            Problem("lane-rate", f"{at}.family", what, f"{leaf.model} offers {offers}", "choose a family or switch with the NIC's speed and lane rate, or another node")
+        )
+        return None, 0
+    if spec.planes == "auto":
+        best = min(served, key=lambda m: (-m.ports * m.gbps, m.ports))
+        return best, best.ports if best.ports in (1, 2, 4) else 1
+    fitting = [m for m in served if m.ports % spec.planes == 0]
+    if not fitting:
+        counts = sorted({m.ports for m in served})
+        what = f"{spec.planes} planes, but {node.nic} in {node.model} runs as {', '.join(dict.fromkeys(m.name for m in served))} on {leaf.model}"
+        problems.append(
+            Problem(
+                "planes", f"{at}.planes", what, "a NIC needs at least one port for every plane", f"set planes to {' or '.join(str(c) for c in counts if c in (1, 2, 4))}, or auto"
+            )
+        )
+        return None, 0
+    return min(fitting, key=lambda m: (-m.ports * m.gbps, m.ports)), spec.planes
+
+
+def _up_kind(spec: FabricSpec, leaf: Switch, spine: Switch, down: PortKind, at: str, problems: list[Problem]) -> PortKind | None:
+    """Kind of the leaf-spine links: at the wanted speed, that which gives the most ports on both switches."""
+    gbps = spec.uplink_gbps or down.gbps
+    shared = [k for k in kinds(leaf) & kinds(spine) if k.gbps == gbps]
+    if not shared:
+        speeds = sorted({k.gbps for k in kinds(leaf) & kinds(spine)}, reverse=True)
+        what = f"{leaf.model} and {spine.model} share no {gbps}G port mode"
+        fix = f"set uplink_gbps to one of {', '.join(map(str, speeds))}" if speeds else "choose spines of the leaves' kind"
+        problems.append(Problem("uplink-speed", f"{at}.uplink_gbps" if spec.uplink_gbps else f"{at}.spine_switch", what, fix=fix))
+        return None
+    if down in shared:
+        return down
+    return max(shared, key=lambda k: (min(port_count(leaf, k), port_count(spine, k)), k))

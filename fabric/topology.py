@@ -1,0 +1,76 @@
+"""The built fabric: tables of devices and links, how each kind of device is run, and facts of each fabric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import polars as pl
+
+from ..problems import Problem
+from ..vendors.models import Breakout, CageGroup, Node, NodeCage, Switch
+from .design import Design
+
+
+@dataclass(frozen=True)
+class CageUse:
+    """One cage of a profile as it is run: its hardware and its breakout mode."""
+
+    cage: int
+    label: str
+    hardware: CageGroup | NodeCage
+    mode: Breakout
+    ports: int
+    """Logical ports of the cage in this mode."""
+    max_module_w: float | None
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How one kind of device (node, leaf, spine, ...) is run: its part and every configured cage by number."""
+
+    name: str
+    part: Switch | Node
+    cages: Mapping[int, CageUse]
+
+
+@dataclass(frozen=True)
+class FabricFacts:
+    """What sizing decided for one fabric. Counts of things are never taken from here but from the tables."""
+
+    family: str
+    leaf_model: str
+    spine_model: str
+    style: str
+    tiers: int
+    planes: int
+    rails: int
+    rails_per_leaf: int
+    pods: int
+    nodes_per_su: int
+    down_ports: int
+    """Ports of a leaf that face nodes of a full SU."""
+    uplinks: int
+    """Uplinks of a leaf of a full SU."""
+    spines_per_plane: int
+    links_per_pair: int
+    """Links between a full leaf and a spine; 0 without spines."""
+    port_gbps: int
+    uplink_gbps: int
+    ports_per_gpu: int
+    """Ports of one GPU in one plane."""
+    oversubscription: Fraction
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Everything about what connects to what. Tables follow `tables.DEVICES`, `LINKS` and `PORT_NAMES`."""
+
+    design: Design
+    devices: pl.DataFrame
+    links: pl.DataFrame
+    port_names: pl.DataFrame
+    profiles: Mapping[str, Profile]
+    fabrics: Mapping[str, FabricFacts]
+    findings: tuple[Problem, ...]

@@ -1,0 +1,223 @@
+"""The hall: where racks can stand, what a rack may hold, and how trays run between them.
+
+                 cross tray        cross tray        cross tray
+    row A  ----------+-----------------+-----------------+----   y grows
+             A01  A02  A03 ...   (fronts)                          |
+                      cold aisle                                   v
+             B01  B02  B03 ...   (fronts)
+    row B  ----------+-----------------+-----------------+----
+                      hot aisle                     x grows ->
+
+Rows stand in pairs that face each other over a cold aisle; between pairs is a hot aisle.
+A tray runs above every row, cross trays join them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from ..fabric.hall_spec import HallSpec, RoutingSpec, RowSpec
+from ..fabric.tables import frame
+from ..problems import Problem, did_you_mean
+from ..vendors.models import RackType
+from .tables import POSITIONS
+
+RACK_UNIT_M = 0.04445
+"""Height of a rack unit: 1.75 inches (EIA-310)."""
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RackLimits:
+    """What one rack may hold."""
+
+    height_ru: int
+    power_w: float
+    weight_kg: float
+
+
+@dataclass(frozen=True)
+class Hall:
+    """Positions (table `POSITIONS`, in row order), limits of a rack, and the geometry of racks and trays."""
+
+    positions: pl.DataFrame
+    limits: RackLimits
+    rack_width_m: float
+    rack_depth_m: float
+    rack_height_m: float
+    """Outer height: trays hang above it."""
+    cross_trays_x_m: tuple[float, ...]
+    routing: RoutingSpec
+
+    @property
+    def free(self) -> Ints:
+        """Row numbers in `positions` where a rack can stand, in row order."""
+        return np.flatnonzero(~self.positions["blocked"].to_numpy())
+
+    def room(self) -> Ints:
+        """Number of positions of each row where a rack can stand."""
+        rows = self.positions["row_no"].to_numpy()
+        return np.bincount(rows[self.free], minlength=int(rows.max(initial=-1)) + 1)
+
+
+def rack_limits(spec: HallSpec, rack: RackType) -> RackLimits:
+    """Limits of a rack: the hall's own figures win over the rack type's."""
+    power_w = rack.power_w if spec.rack_power_kw is None else round(spec.rack_power_kw * 1000, 3)
+    return RackLimits(rack.height_ru, power_w, rack.weight_kg if spec.rack_weight_kg is None else spec.rack_weight_kg)
+
+
+def make_hall(spec: HallSpec, rack: RackType, need: Sequence[int] = ()) -> Hall:
+    """Lay out the hall's rows, or, when it has none, as many as blocks of `need` racks fill."""
+    rows = spec.rows or rows_to_fit(spec.row_racks, need)
+    width, depth = rack.width_mm / 1000, rack.depth_mm / 1000
+    counts = [r.racks for r in rows]
+    position = np.concatenate([np.arange(1, n + 1) for n in counts]) if counts else np.zeros(0, np.int64)
+    row_no = np.repeat(np.arange(len(rows)), counts)
+    begin_m = np.array([r.x_m for r in rows], float)
+    names = [r.name for r in rows]
+    positions = frame(
+        POSITIONS,
+        {
+            "rack": [f"{names[r]}{p:02d}" for r, p in zip(row_no.tolist(), position.tolist(), strict=True)],
+            "row": [names[r] for r in row_no.tolist()],
+            "row_no": row_no,
+            "position": position,
+            "x_m": np.round(begin_m[row_no] + (position - 0.5) * width, 6),
+            "y_m": np.array(row_middles_m(spec, rows, depth), float)[row_no],
+            "blocked": np.concatenate([np.isin(np.arange(1, r.racks + 1), r.blocked) for r in rows]) if counts else np.zeros(0, bool),
+        },
+    )
+    ends = [x for r in rows for x in (r.x_m, r.x_m + r.racks * width)] or [0.0]
+    trays = spec.cross_trays_x_m if spec.cross_trays_x_m is not None else sorted({min(ends), (min(ends) + max(ends)) / 2, max(ends)})
+    return Hall(
+        positions=positions,
+        limits=rack_limits(spec, rack),
+        rack_width_m=width,
+        rack_depth_m=depth,
+        rack_height_m=max(rack.height_mm / 1000, rack.height_ru * RACK_UNIT_M),
+        cross_trays_x_m=tuple(trays),
+        routing=spec.routing,
+    )
+
+
+def row_middles_m(spec: HallSpec, rows: Sequence[RowSpec], depth_m: float) -> list[float]:
+    """Middle of each row across the hall: as given, or the row before plus a cold (then a hot, ...) aisle."""
+    middles: list[float] = []
+    for i, row in enumerate(rows):
+        aisle_m = spec.cold_aisle_m if i % 2 else spec.hot_aisle_m
+        follows = middles[-1] + depth_m + aisle_m if middles else depth_m / 2
+        middles.append(round(follows, 6) if row.y_m is None else row.y_m)
+    return middles
+
+
+def row_name(number: int) -> str:
+    """Name of a row of a hall made to fit: A, B, ..., Z, AA, AB, ..."""
+    letters = ""
+    number += 1
+    while number:
+        number, letter = divmod(number - 1, 26)
+        letters = chr(ord("A") + letter) + letters
+    return letters
+
+
+def rows_to_fit(row_racks: int, need: Sequence[int]) -> tuple[RowSpec, ...]:
+    """Return the fewest equal rows of at most `row_racks` that hold blocks of `need` racks as `stand_blocks` stands them."""
+    rows_at_most = len(need) + sum(-(-size // row_racks) for size in need)
+    stands = stand_blocks(np.full(rows_at_most, row_racks), need)
+    if not stands:
+        return ()
+    taken = np.concatenate(stands)
+    longest = int((taken % row_racks).max()) + 1
+    return tuple(RowSpec(name=row_name(i), racks=longest) for i in range(int(taken.max()) // row_racks + 1))
+
+
+def stand_blocks(room: Ints, sizes: Sequence[int]) -> list[Ints]:
+    """Give every block of racks, in order, the first fewest neighbouring rows with room for it, each filled from its begin.
+
+    `room` holds the free positions of each row. The result numbers free positions of the hall from 0, in row order.
+    Raises ValueError when the hall is too small for all of them together.
+    """
+    if sum(sizes) > room.sum():
+        raise ValueError(f"{sum(sizes)} racks do not fit {room.sum()} positions")
+    first = np.cumsum(room) - room
+    free = room.copy()
+    stands: list[Ints] = []
+    for size in sizes:
+        one = int(np.argmax(free >= size))
+        rows: Iterable[int] = (one,) if free[one] >= size else _fewest_rows(free, size)
+        taken: list[Ints] = []
+        left = size
+        for row in rows:
+            count = min(left, int(free[row]))
+            begin = first[row] + room[row] - free[row]
+            taken.append(np.arange(begin, begin + count))
+            free[row] -= count
+            left -= count
+        stands.append(np.concatenate(taken))
+    return stands
+
+
+def _fewest_rows(free: Ints, size: int) -> range:
+    """Return the first of the shortest runs of rows with room for a block that no single row holds."""
+    ends = np.cumsum(free)
+    last = np.searchsorted(ends, ends - free + size)
+    spans = np.where(last < len(free), last - np.arange(len(free)), len(free))
+    begin = int(np.argmin(spans))
+    return range(begin, int(last[begin]) + 1)
+
+
+def tray_path_m(hall: Hall, a: Ints, b: Ints) -> tuple[Floats, Floats]:
+    """Shortest way on trays between positions `a` and `b` (row numbers in `positions`): metres along rows and across them."""
+    x, y, row = (hall.positions[c].to_numpy() for c in ("x_m", "y_m", "row_no"))
+    xa, xb = x[a], x[b]
+    along = np.full(len(a), np.inf)
+    for tray_m in hall.cross_trays_x_m:
+        np.minimum(along, np.abs(xa - tray_m) + np.abs(tray_m - xb), out=along)
+    same = row[a] == row[b]
+    return np.where(same, np.abs(xa - xb), along), np.where(same, 0.0, np.abs(y[a] - y[b]))
+
+
+def hall_problems(spec: HallSpec, rack: RackType) -> list[Problem]:
+    """Return what is wrong with the rows themselves: racks of one name, rows that stand in each other."""
+    problems = []
+    hall = make_hall(spec, rack)
+    for name, rows in hall.positions.group_by("rack", maintain_order=True).agg("row").filter(pl.col("row").list.len() > 1).iter_rows():
+        problems.append(Problem("rack-names", "hall.rows", f"rows {' and '.join(rows)} both have a rack {name}", "labels name racks", "rename one of the rows"))
+    middles = row_middles_m(spec, spec.rows, hall.rack_depth_m)
+    spans = [(r.name, r.x_m, r.x_m + r.racks * hall.rack_width_m, y) for r, y in zip(spec.rows, middles, strict=True)]
+    for (a, a_from, a_to, a_y), (b, b_from, b_to, b_y) in combinations(spans, 2):
+        if abs(a_y - b_y) < hall.rack_depth_m - 1e-6 and min(a_to, b_to) - max(a_from, b_from) > 1e-6:
+            why = f"their middles are {abs(a_y - b_y):g} m apart and racks are {hall.rack_depth_m:g} m deep"
+            problems.append(Problem("rows-overlap", "hall.rows", f"rows {a} and {b} stand in each other", why, f"mend y_m or x_m of row {b}"))
+    return problems
+
+
+def measured_problems(spec: HallSpec, hall: Hall) -> list[Problem]:
+    """Return measured routes that name no rack of the hall (errors) or are shorter than the way through the air (warnings)."""
+    problems = []
+    blocked = dict(hall.positions.select("rack", "blocked").iter_rows())
+    known = [name for name, shut in blocked.items() if not shut]
+    spot = {name: (x, y) for name, x, y in hall.positions.select("rack", "x_m", "y_m").iter_rows()}
+    for i, measured in enumerate(spec.measured):
+        where = f"hall.measured.{i}"
+        ends = {"rack_a": measured.rack_a, "rack_b": measured.rack_b}
+        wrong = {field: name for field, name in ends.items() if blocked.get(name, True)}
+        for field, name in wrong.items():
+            what = f"position {name} is blocked: no rack stands there" if name in blocked else f"the hall has no rack {name!r}"
+            problems.append(Problem("measured-rack", f"{where}.{field}", what, "its length would win nowhere", did_you_mean(name, known)))
+        if wrong:
+            continue
+        (xa, ya), (xb, yb) = spot[measured.rack_a], spot[measured.rack_b]
+        apart_m = float(np.hypot(xa - xb, ya - yb))
+        if measured.length_m < apart_m - 1e-6:
+            what = f"{measured.rack_a} to {measured.rack_b} measured as {measured.length_m:g} m, their middles are {apart_m:.1f} m apart"
+            problems.append(Problem("measured-short", f"{where}.length_m", what, "cables cut to it may not reach", "measure again, or mend the rows' places", "warning"))
+    return problems

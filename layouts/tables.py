@@ -1,0 +1,65 @@
+"""Schemas of the room's tables: column, Polars type, and what it means.
+
+`x_m` runs along the rows, `y_m` across them; rack units count from 1 at the bottom of the rack.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+POSITIONS: dict[str, pl.DataType] = {
+    "rack": pl.String(),  # name a rack has there: row and position, as A07
+    "row": pl.String(),
+    "row_no": pl.UInt32(),  # rows as the hall lists them, from 0
+    "position": pl.Int32(),  # in the row, from 1
+    "x_m": pl.Float64(),  # middle of the position
+    "y_m": pl.Float64(),
+    "blocked": pl.Boolean(),  # no rack can stand there
+}
+
+SIZES: dict[str, pl.DataType] = {
+    "dev": pl.UInt32(),  # number of the device: its row
+    "height_ru": pl.Int32(),
+    "power_w": pl.Float64(),  # highest draw, or the hall's assumed figure
+    "weight_kg": pl.Float64(),  # without modules, or the hall's assumed figure
+}
+
+RACKS: dict[str, pl.DataType] = {
+    "rack": pl.String(),  # name, unique
+    "row": pl.String(),
+    "position": pl.Int32(),  # in the row, from 1
+    "x_m": pl.Float64(),  # middle of the rack
+    "y_m": pl.Float64(),
+    "role": pl.String(),  # node as soon as a node stands in it, otherwise network
+    "used_ru": pl.Int32(),  # of present devices, as power and weight
+    "power_w": pl.Float64(),
+    "weight_kg": pl.Float64(),
+    "height_ru": pl.Int32(),  # units the rack has
+    "reserved": pl.Boolean(),  # only future devices stand in it
+}
+
+PLACES: dict[str, pl.DataType] = {
+    "dev": pl.UInt32(),  # number of the device: its row
+    "rack": pl.String(),
+    "rack_no": pl.UInt32(),  # row in RACKS
+    "ru": pl.Int32(),  # lowest unit, from 1
+    "height_ru": pl.Int32(),
+    "power_w": pl.Float64(),
+    "weight_kg": pl.Float64(),
+}
+
+ROUTES: dict[str, pl.DataType] = {
+    "link": pl.UInt32(),  # number of the link in the fabric's LINKS; present links only
+    "rack_a": pl.String(),
+    "rack_b": pl.String(),
+    "ru_a": pl.Int32(),
+    "ru_b": pl.Int32(),
+    "out_m": pl.Float64(),  # from the ports sideways to the vertical managers, both ends
+    "up_m": pl.Float64(),  # from port a up to the tray; within a rack the height between the ports
+    "along_m": pl.Float64(),  # trays along the rows
+    "across_m": pl.Float64(),  # trays across the rows
+    "down_m": pl.Float64(),  # from the tray down to port b
+    "slack_m": pl.Float64(),
+    "route_m": pl.Float64(),  # sum of the six
+    "length_source": pl.String(),  # estimate or measured (then all of it stands in along_m)
+}
