@@ -83,9 +83,6 @@ class HallSpec(Frozen):
     assumed_switch_weight_kg: float = Field(30.0, gt=0, description="Weight taken for a switch whose catalog entry gives none.")
     assumed_node_power_w: float = Field(14000.0, gt=0, description="Power taken for a node whose catalog entry gives none.")
     assumed_node_weight_kg: float = Field(150.0, gt=0, description="Weight taken for a node whose catalog entry gives none.")
-    assumed_server_height_ru: int = Field(2, ge=1, le=48, description="Height taken for a management server (UFM), which the catalog does not describe.")
-    assumed_server_power_w: float = Field(1000.0, gt=0, description="Power taken for a management server.")
-    assumed_server_weight_kg: float = Field(30.0, gt=0, description="Weight taken for a management server.")
 
     @field_validator("nodes_per_rack", "switches_per_rack")
     @classmethod

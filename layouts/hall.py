@@ -64,7 +64,7 @@ class Hall:
 
     def room(self) -> Ints:
         """Number of positions of each row where a rack can stand."""
-        rows = self.positions["row_no"].to_numpy()
+        rows = self.positions["row_no"].to_numpy().astype(np.int64)
         return np.bincount(rows[self.free], minlength=int(rows.max(initial=-1)) + 1)
 
 

@@ -1,10 +1,4 @@
-"""Where everything stands: the reference arrangement, as published designs build it.
-
-    one pod (SU) of 32 nodes, 4 in a rack: its leaf rack in the middle of its node racks
-
-    A01  A02  A03  A04  A05  A06  A07  A08  A09        U48  leaf su0 r0
-    node node node node LEAF node node node node           leaf su0 r1 ...
-                                                           spines in the middle pod's block
+"""Where everything stands: sizes, blocks of racks, the hall they stand in, and the tables of racks and places.
 
 Future devices are placed with the present ones, as if all were there: nothing moves when the cluster grows.
 A solver that knows a better arrangement hands positions and units to `assemble`, as `place` does.
@@ -18,17 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from ..fabric.tables import NONE, frame
+from ..fabric.tables import frame
 from ..fabric.topology import Topology
 from ..problems import DesignError, Problem, raise_errors
 from ..vendors.catalog import Catalog
 from ..vendors.models import RackType
-from .hall import Hall, Ints, RackLimits, hall_problems, make_hall, measured_problems, rack_limits, stand_blocks
-from .sizes import Size, assumptions, device_sizes, kilo, node_size, nodes_in_a_rack, raise_limits, switches_cap, too_big
+from .arrangement import Block, arrange
+from .hall import Hall, Ints, hall_problems, make_hall, measured_problems, rack_limits, stand_blocks
+from .sizes import allowed, assumptions, device_sizes, kilo, node_size, nodes_in_a_rack, raise_limits, switches_cap, too_big
 from .tables import PLACES, RACKS
-
-ROLE_ORDER = ("node", "leaf", "spine", "core", "ufm")
-"""Switches of a network rack hang in this order, from the top down."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +31,6 @@ class Placement:
     racks: pl.DataFrame
     places: pl.DataFrame
     findings: tuple[Problem, ...]
-
-
-@dataclass(frozen=True)
-class Block:
-    """Racks that stand side by side: for each device `dev` its rack in the block (`slot`, from 0) and its lowest unit."""
-
-    pod: int
-    racks: int
-    dev: Ints
-    slot: Ints
-    ru: Ints
 
 
 def place(topology: Topology, catalog: Catalog) -> Placement:
@@ -128,19 +109,36 @@ def racks_of(topology: Topology, hall: Hall, spots: pl.DataFrame, places: pl.Dat
     )
 
 
-def arrange(topology: Topology, limits: RackLimits, per_rack: int, cap: int) -> list[Block]:
-    """Fill the racks of every pod, without saying where in the hall they stand.
-
-    Node racks stand left and right of the pod's network racks; spines and management servers follow the leaves of the
-    middle pod. A cluster that fits one rack gets one.
-    """
+def too_small(topology: Topology, hall: Hall, blocks: Sequence[Block], per_rack: int, cap: int) -> list[Problem]:
+    """Return by how many racks, units and kilowatts the hall falls short of the blocks, and what would help."""
+    need, free = sum(b.racks for b in blocks), len(hall.free)
+    if need <= free:
+        return []
+    limits, short = hall.limits, need - free
+    nodes = int((topology.devices["role"] == "node").sum())
     sizes = device_sizes(topology)
-    first_rail = pl.col("rail").str.extract(r"^(\d+)").cast(pl.Int32).fill_null(NONE)
-    level = pl.col("role").replace_strict({role: i for i, role in enumerate(ROLE_ORDER)}, default=len(ROLE_ORDER), return_dtype=pl.Int32)
-    devices = topology.devices.with_columns(sizes["height_ru"], sizes["power_w"], sizes["weight_kg"], first_rail=first_rail, level=level)
-    nodes = devices.filter(role="node").sort("pod", "index", "dev")
-    network = devices.filter(pl.col("role") != "node").sort("level", "plane", "first_rail", "index", "dev")
-    pitch_ru = node_size(topology).height_ru
-    if len(nodes) <= per_rack and len(network) <= cap and _fits_one_rack(devices, limits, pitch_ru, len(nodes)):
-        return [_block(NONE, nodes, network, limits, per_rack, pitch_ru, cap)._one_rack()]
-    raise NotImplementedError
+    fix = f"add {short} positions to hall.rows"
+    most = min(allowed(limits, node_size(topology)))
+    packed = next((n for n in range(per_rack + 1, most + 1) if sum(b.racks for b in arrange(topology, limits, n, cap)) <= free), None)
+    if packed is not None:
+        fix += f", or set hall.nodes_per_rack to {packed}"
+    elif most == per_rack:
+        fix += f", or stand {per_rack + 1} nodes in a rack: {raise_limits(limits, node_size(topology), per_rack + 1)}"
+    what = f"{need:,} racks needed, the hall has {free:,} positions: {short:,} short, which is {short * limits.height_ru:,} U and {kilo(short * limits.power_w)} kW"
+    why = (
+        f"{nodes:,} nodes at {per_rack} a rack and {topology.devices.height - nodes:,} switches, room for growth included, "
+        f"take {sizes['height_ru'].sum():,} U and {kilo(float(sizes['power_w'].sum()))} kW; "
+        f"the hall's racks have {free * limits.height_ru:,} U and {kilo(free * limits.power_w)} kW"
+    )
+    return [Problem("hall-too-small", "hall.rows", what, why, fix)]
+
+
+def torn_blocks(hall: Hall, blocks: Sequence[Block], stands: Sequence[Ints]) -> list[Problem]:
+    """Note the pods whose racks stand in more than one row, for no row had room for them."""
+    row = hall.positions["row_no"].to_numpy()[hall.free]
+    torn = [str(block.pod) for block, stand in zip(blocks, stands, strict=True) if row[stand[0]] != row[stand[-1]]]
+    if not torn:
+        return []
+    shown = ", ".join(torn[:8]) + (f" and {len(torn) - 8} more" if len(torn) > 8 else "")
+    what = f"pods that stand in more than one row: {shown}"
+    return [Problem("pod-torn", "hall.rows", what, "no single row had room for all racks of the pod", "make the rows longer where cables should be short", "note")]

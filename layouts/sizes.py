@@ -7,13 +7,14 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from ..fabric.hall_spec import HallSpec
 from ..fabric.topology import Topology
 from ..problems import Problem
 from ..vendors.catalog import Catalog
 from ..vendors.models import Node, Switch
 from .hall import RackLimits
 from .tables import SIZES
+
+HIGHEST = {"power": "highest power", "weight": "weight"}
 
 
 class Size(NamedTuple):
@@ -50,9 +51,8 @@ def kind_sizes(topology: Topology) -> dict[tuple[str, str, str], Size]:
 def device_sizes(topology: Topology) -> pl.DataFrame:
     """Size of every device, future ones included; table `SIZES` in device order."""
     found = kind_sizes(topology)
-    columns = {"profile": [k[0] for k in found], "role": [k[1] for k in found], "model": [k[2] for k in found]}
-    columns |= {name: [size[i] for size in found.values()] for i, name in enumerate(Size._fields)}
-    joined = topology.devices.join(pl.DataFrame(columns), on=["profile", "role", "model"], how="left", maintain_order="left")
+    table = pl.DataFrame([(*key, *size) for key, size in found.items()], schema=["profile", "role", "model", *Size._fields], orient="row")
+    joined = topology.devices.join(table, on=["profile", "role", "model"], how="left", maintain_order="left")
     return joined.select(pl.col(name).cast(dtype) for name, dtype in SIZES.items())
 
 
@@ -62,30 +62,25 @@ def assumptions(topology: Topology) -> list[Problem]:
     for profile, _, model in kinds(topology).iter_rows():
         for datum, text, field in _size(topology, profile)[1]:
             fix = f"set hall.{field} to your figure, or add it to the part's file"
-            found.setdefault((model, datum), Problem(f"{datum}-assumed", model, f"no {datum} known: {text} each taken", "", fix, "warning"))
+            found.setdefault((model, datum), Problem(f"{datum}-assumed", model, f"{HIGHEST[datum]} not known: {text} each taken", "", fix, "warning"))
     return list(found.values())
 
 
 def _size(topology: Topology, profile: str) -> tuple[Size, list[tuple[str, str, str]]]:
     """Size of one profile, and what was assumed for it: datum, figure, field of the hall."""
-    spec = topology.design.hall
-    part = topology.profiles[profile].part if profile in topology.profiles else None
-    kind = "node" if isinstance(part, Node) else "switch" if isinstance(part, Switch) else "server"
+    spec, part = topology.design.hall, topology.profiles[profile].part
+    kind = "switch" if isinstance(part, Switch) else "node"
+    power_w, weight_kg = part.power_max_w, part.weight_kg
     assumed: list[tuple[str, str, str]] = []
-    height_ru, power_w, weight_kg = (part.height_ru, part.power_max_w, part.weight_kg) if part is not None else (None, None, None)
-    if height_ru is None:
-        height_ru = spec.assumed_server_height_ru
-        assumed.append(("height", f"{height_ru} U", "assumed_server_height_ru"))
     if power_w is None:
         field = f"assumed_{kind}_power_w"
-        typical_w = part.power_typical_w if part is not None and part.power_typical_w is not None else 0.0
-        power_w = max(getattr(spec, field), typical_w)  # the highest draw can't be below the typical one
+        power_w = max(getattr(spec, field), part.power_typical_w or 0.0)  # the highest draw can't be below the typical one
         assumed.append(("power", f"{power_w:,g} W", field))
     if weight_kg is None:
         field = f"assumed_{kind}_weight_kg"
         weight_kg = getattr(spec, field)
         assumed.append(("weight", f"{weight_kg:,g} kg", field))
-    return Size(height_ru, power_w, weight_kg), assumed
+    return Size(part.height_ru, power_w, weight_kg), assumed
 
 
 def too_big(topology: Topology, limits: RackLimits, catalog: Catalog) -> list[Problem]:
@@ -132,7 +127,8 @@ def nodes_in_a_rack(topology: Topology, limits: RackLimits) -> tuple[int, list[P
             fix = f"set hall.nodes_per_rack to {most} or less, or {raise_limits(limits, size, asked)}"
             return most, [Problem("nodes-per-rack", "hall.nodes_per_rack", f"{asked} nodes in a rack asked for, {most} fit", reason, fix)]
         return asked, []
-    published = [n for p in topology.profiles.values() if isinstance(p.part, Node) for n in p.part.per_rack]
+    parts = [topology.profiles[profile].part for profile, role, _ in kinds(topology).iter_rows() if role == "node"]
+    published = [n for part in parts if isinstance(part, Node) for n in part.per_rack]
     fitting = [n for n in published if n <= most]
     if published and not fitting and min(fit):
         what = f"{most} nodes in a rack; published are {', '.join(map(str, sorted(set(published))))}"

@@ -63,3 +63,46 @@ ROUTES: dict[str, pl.DataType] = {
     "route_m": pl.Float64(),  # sum of the six
     "length_source": pl.String(),  # estimate or measured (then all of it stands in along_m)
 }
+
+CABLES: dict[str, pl.DataType] = {
+    "cable_no": pl.UInt32(),  # number of the cable: its row
+    "cable": pl.String(),  # id: series letter and number, unchanged by growth
+    "fabric": pl.String(),
+    "tier": pl.String(),
+    "rail": pl.String(),  # rails served, joined by + where they differ; "" above the leaf
+    "plane": pl.String(),  # planes served, joined by + where they differ (shuffles only)
+    "a_device": pl.String(),  # several devices are joined by +, in the order of the ports
+    "a_port": pl.String(),
+    "a_rack": pl.String(),
+    "a_ru": pl.String(),
+    "b_device": pl.String(),
+    "b_port": pl.String(),
+    "b_rack": pl.String(),
+    "b_ru": pl.String(),
+    "gbps": pl.Int32(),  # of each link
+    "links": pl.Int32(),  # links the cable carries
+    "kind": pl.String(),  # dac, acc, aec, aoc, mmf, smf
+    "part": pl.String(),  # catalog model
+    "part_number": pl.String(),  # of that length, where known
+    "length_m": pl.Float64(),  # as sold
+    "route_m": pl.Float64(),  # longest route of its links
+    "out_m": pl.Float64(),  # the longest route's breakdown, see ROUTES
+    "up_m": pl.Float64(),
+    "along_m": pl.Float64(),
+    "across_m": pl.Float64(),
+    "down_m": pl.Float64(),
+    "slack_m": pl.Float64(),
+    "length_source": pl.String(),
+    "a_module": pl.String(),  # transceiver in the cage at end a; "" for copper
+    "b_module": pl.String(),
+    "a_label": pl.String(),
+    "b_label": pl.String(),
+}
+
+MODULES: dict[str, pl.DataType] = {
+    "dev": pl.UInt32(),
+    "cage": pl.Int32(),
+    "part": pl.String(),
+    "connectors": pl.Int32(),
+    "used_connectors": pl.Int32(),  # with a fibre in them
+}

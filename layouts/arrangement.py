@@ -1,0 +1,106 @@
+"""The reference arrangement, as published designs build it: which devices share a rack, and which racks stand together.
+
+one pod (SU) of 32 nodes, 4 in a rack, its leaf rack in the middle (published for DGX H100)
+
+A01  A02  A03  A04  A05  A06  A07  A08  A09        in A05  U48  leaf, plane 0, rail 0
+node node node node LEAF node node node node               U47  leaf, plane 0, rail 1
+                                                           ...  in the middle pod: spines, then UFM servers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from ..fabric.tables import NONE
+from ..fabric.topology import Topology
+from .hall import Ints, RackLimits
+from .sizes import device_sizes, node_size
+
+ROLE_ORDER = ("node", "leaf", "spine", "core", "ufm")
+"""Switches of a pod hang in this order, then by plane, rail and index."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Racks that stand side by side: for each device `dev` its rack in the block (`slot`, from 0) and its lowest unit."""
+
+    pod: int
+    racks: int
+    dev: Ints
+    slot: Ints
+    ru: Ints
+
+
+def arrange(topology: Topology, limits: RackLimits, per_rack: int, cap: int) -> list[Block]:
+    """Fill the racks of every pod, in pod order, without saying where in the hall they stand.
+
+    `per_rack` is the number of nodes in a rack, `cap` the most devices of a network rack; every device fits a rack.
+    Switches of no pod and management servers follow the switches of the middle pod. A cluster that fits one rack gets one.
+    """
+    pitch_ru = node_size(topology).height_ru
+    nodes, network = _in_order(topology)
+    if len(nodes) <= per_rack and len(network) <= cap and _fit_one_rack(nodes, network, limits, pitch_ru):
+        return [_one_rack(nodes, network, limits, pitch_ru)]
+    pods = sorted({*nodes["home"].to_list(), *network["home"].to_list()} - {NONE}) or [NONE]
+    middle = pods[(len(pods) - 1) // 2]
+    at_home = pl.col("home").replace(NONE, middle)
+    nodes_of = nodes.with_columns(at_home).partition_by("home", as_dict=True, maintain_order=True)
+    network_of = network.sort(pl.col("home") == NONE, maintain_order=True).with_columns(at_home).partition_by("home", as_dict=True, maintain_order=True)
+    return [_pod_block(pod, nodes_of.get((pod,), nodes.clear()), network_of.get((pod,), network.clear()), limits, per_rack, pitch_ru, cap) for pod in pods]
+
+
+def _in_order(topology: Topology) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Nodes and other devices in the order they fill racks, with sizes and `home`: their pod, NONE for what serves all pods."""
+    rail_no = pl.col("rail").str.extract(r"^(\d+)").cast(pl.Int32).fill_null(NONE)
+    level = pl.col("role").replace_strict({role: i for i, role in enumerate(ROLE_ORDER)}, default=len(ROLE_ORDER), return_dtype=pl.Int32)
+    home = pl.when(pl.col("role") == "ufm").then(NONE).otherwise(pl.col("pod"))
+    devices = topology.devices.join(device_sizes(topology), on="dev", maintain_order="left").with_columns(rail_no=rail_no, level=level, home=home)
+    nodes = devices.filter(pl.col("role") == "node").sort("home", "index", "dev")
+    return nodes, devices.filter(pl.col("role") != "node").sort("level", "plane", "rail_no", "index", "dev")
+
+
+def _fit_one_rack(nodes: pl.DataFrame, network: pl.DataFrame, limits: RackLimits, pitch_ru: int) -> bool:
+    both = pl.concat([nodes.select("power_w", "weight_kg"), network.select("power_w", "weight_kg")]).sum()
+    height_ru = len(nodes) * pitch_ru + int(network["height_ru"].sum())
+    return bool(height_ru <= limits.height_ru and both["power_w"].item() <= limits.power_w + 1e-6 and both["weight_kg"].item() <= limits.weight_kg + 1e-6)
+
+
+def _one_rack(nodes: pl.DataFrame, network: pl.DataFrame, limits: RackLimits, pitch_ru: int) -> Block:
+    dev = np.concatenate([nodes["dev"].to_numpy(), network["dev"].to_numpy()]).astype(np.int64)
+    ru = np.concatenate([1 + np.arange(len(nodes)) * pitch_ru, 1 + limits.height_ru - np.cumsum(network["height_ru"].to_numpy())])
+    return Block(NONE, 1, dev, np.zeros_like(dev), ru)
+
+
+def _pod_block(pod: int, nodes: pl.DataFrame, network: pl.DataFrame, limits: RackLimits, per_rack: int, pitch_ru: int, cap: int) -> Block:
+    """Node racks filled from the bottom in node order, half of them left and half right of the network racks."""
+    number = np.arange(len(nodes))
+    node_racks = -(-len(nodes) // per_rack)
+    left = -(-node_racks // 2)
+    network_slot, network_ru, network_racks = hang(network.select("height_ru", "power_w", "weight_kg").iter_rows(), limits, cap)
+    node_rack = number // per_rack
+    return Block(
+        pod=pod,
+        racks=node_racks + network_racks,
+        dev=np.concatenate([nodes["dev"].to_numpy(), network["dev"].to_numpy()]).astype(np.int64),
+        slot=np.concatenate([np.where(node_rack < left, node_rack, node_rack + network_racks), left + network_slot]),
+        ru=np.concatenate([1 + number % per_rack * pitch_ru, network_ru]),
+    )
+
+
+def hang(sizes: Iterable[tuple[int, float, float]], limits: RackLimits, cap: int) -> tuple[Ints, Ints, int]:
+    """Fill racks from the top down in the given order of (height_ru, power_w, weight_kg): rack, lowest unit, number of racks."""
+    slot: list[int] = []
+    ru: list[int] = []
+    rack, free_ru, free_w, free_kg, count = -1, 0, 0.0, 0.0, cap
+    for height_ru, power_w, weight_kg in sizes:
+        if count == cap or height_ru > free_ru or power_w > free_w or weight_kg > free_kg:
+            rack, count = rack + 1, 0
+            free_ru, free_w, free_kg = limits.height_ru, limits.power_w + 1e-6, limits.weight_kg + 1e-6
+        free_ru, free_w, free_kg, count = free_ru - height_ru, free_w - power_w, free_kg - weight_kg, count + 1
+        slot.append(rack)
+        ru.append(free_ru + 1)
+    return np.array(slot, np.int64), np.array(ru, np.int64), rack + 1

@@ -1,0 +1,203 @@
+"""From links to things a person carries: copper cables, fibres and modules, chosen by legality, reach and price.
+
+Links become cables here and nowhere else. Cages that links join are decided together (one cage is all optics
+or all copper); within optics, fibre connectors that links join make one fibre: straight, splitter or shuffle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from ..fabric.modes import part_warnings
+from ..fabric.topology import Topology
+from ..problems import DesignError, Problem
+from ..vendors.catalog import Catalog
+from .assemblies import Choice, CopperChoice, Group, best, connectors, copper_parts, fibres, modules_for, optical_types, options
+from .cable_rows import cable_rows, module_rows, parts_of, shape_of
+from .placement import Placement
+from .plugs import CageClass
+from .routes import route_lengths
+
+CAGES_MAX = 4096
+"""More cages than any device has; makes one number of (device, cage)."""
+
+CONNECTORS_MAX = 16
+
+
+@dataclass(frozen=True)
+class Cabling:
+    """Tables CABLES and MODULES, and which cable carries each link (`link`, `cable_no`, `shape`)."""
+
+    cables: pl.DataFrame
+    modules: pl.DataFrame
+    carried: pl.DataFrame
+    findings: tuple[Problem, ...]
+
+
+def cable(topology: Topology, placement: Placement, catalog: Catalog) -> Cabling:
+    """Choose every cable and module; raises DesignError with all groups of links that cannot be joined legally."""
+    classes, links = _with_cages(topology, route_lengths(topology, placement), catalog)
+    groups = _groups(links)
+    choices, groups, problems = _choose(topology, catalog, classes, links, groups)
+    if problems:
+        raise DesignError(problems)
+    links = links.join(groups.select("group", "choice"), on="group", how="left", maintain_order="left")
+    cables, carried = cable_rows(topology, links, choices, classes, catalog)
+    return Cabling(cables, module_rows(links, choices, classes), carried, tuple(_notes(topology, choices, catalog)))
+
+
+def _with_cages(topology: Topology, routes: pl.DataFrame, catalog: Catalog) -> tuple[list[CageClass], pl.DataFrame]:
+    """Links with route, cage and connector numbers, cage classes, and the groups and fibres they fall into."""
+    ids: dict[CageClass, int] = {}
+    rows = []
+    infiniband = topology.profiles["leaf"].part.protocol == "infiniband"  # type: ignore[union-attr]
+    for profile in topology.profiles.values():
+        for use in profile.cages.values():
+            cage_class = CageClass.of(use, "infiniband" if infiniband else "ethernet")
+            number = ids.setdefault(cage_class, len(ids))
+            rows.append((profile.name, use.cage, number, use.ports, connectors(cage_class, catalog) or 1))
+    cages = pl.DataFrame(rows, schema={"profile": pl.String, "cage": pl.Int32, "class": pl.Int32, "ports": pl.Int32, "connectors": pl.Int32}, orient="row")
+    profiles = topology.devices.select("dev", "profile")
+    links = topology.links.join(routes, on="link", how="inner", maintain_order="left")
+    if links.height != topology.links.height:
+        raise RuntimeError(f"{topology.links.height} links, but {links.height} routes")
+    for end in "ab":
+        renamed = cages.rename({"cage": f"{end}_cage", "class": f"{end}_class", "ports": f"{end}_ports", "connectors": f"{end}_connectors"})
+        links = (
+            links.join(profiles.rename({"dev": f"{end}_dev", "profile": "profile"}), on=f"{end}_dev", how="left", maintain_order="left")
+            .join(renamed, on=["profile", f"{end}_cage"], how="left", maintain_order="left")
+            .drop("profile")
+            .with_columns((pl.col(f"{end}_dev").cast(pl.Int64) * CAGES_MAX + pl.col(f"{end}_cage")).alias(f"{end}_key"))
+            .with_columns((pl.col(f"{end}_key") * CONNECTORS_MAX + pl.col(f"{end}_child") * pl.col(f"{end}_connectors") // pl.col(f"{end}_ports")).alias(f"{end}_connector"))
+        )
+    return list(ids), links.with_columns(
+        pl.Series("group", _components(links["a_key"].to_numpy(), links["b_key"].to_numpy())),
+        pl.Series("fibre", _components(links["a_connector"].to_numpy(), links["b_connector"].to_numpy())),
+    )
+
+
+def _components(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Number of the connected component of each edge (a[i], b[i])."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    ends, rows = np.unique(np.concatenate([a, b]), return_inverse=True)
+    left, right = rows[: len(a)], rows[len(a) :]
+    graph = coo_matrix((np.ones(len(a), dtype=np.int8), (left, right)), shape=(len(ends), len(ends)))
+    return connected_components(graph, directed=False)[1][left].astype(np.int64)
+
+
+def fibre_shapes(links: pl.DataFrame) -> pl.DataFrame:
+    """Shape of each fibre by the connectors it joins: straight 1-1, splitter 1-2, shuffle 2-2, else `NxM`."""
+    counted = links.group_by("fibre").agg(pl.col("a_connector").n_unique().alias("a"), pl.col("b_connector").n_unique().alias("b"))
+    return counted.select("fibre", shape_of("a", "b").alias("shape"))
+
+
+def _groups(links: pl.DataFrame) -> pl.DataFrame:
+    """One row for each group of cages: how many of what on either side, its longest route, its fibres' shapes."""
+    per_cage = [links.group_by("group", f"{end}_key").len().group_by("group").agg(pl.col("len").max().alias(f"{end}_links"), pl.len().alias(f"{end}_cages")) for end in "ab"]
+    shaped = links.join(fibre_shapes(links), on="fibre", how="left", maintain_order="left")
+    return (
+        shaped.group_by("group", maintain_order=True)
+        .agg(
+            pl.len().alias("links"),
+            pl.col("link").min().alias("first_link"),
+            pl.col("route_m").max(),
+            pl.col("a_class").unique().sort().alias("a_classes"),
+            pl.col("b_class").unique().sort().alias("b_classes"),
+            pl.col("shape").unique().sort().alias("shapes"),
+        )
+        .join(per_cage[0], on="group", how="left", maintain_order="left")
+        .join(per_cage[1], on="group", how="left", maintain_order="left")
+        .sort("first_link")
+    )
+
+
+SIGNATURE = ["a_cages", "b_cages", "links", "a_links", "b_links", "a_classes", "b_classes", "shapes"]
+
+
+def _choose(topology: Topology, catalog: Catalog, classes: Sequence[CageClass], links: pl.DataFrame, groups: pl.DataFrame) -> tuple[list[Choice], pl.DataFrame, list[Problem]]:
+    """Decide each kind of group once for each length sold; adds column `choice` (row of the list) to the groups."""
+    policy = topology.design.cables
+    choices: dict[tuple[object, ...], int] = {}
+    values: list[Choice] = []
+    problems: list[Problem] = []
+    column = np.full(groups.height, -1, dtype=np.int32)
+    keyed = groups.with_row_index("row").group_by(SIGNATURE, maintain_order=True).agg("row", "route_m")
+    for signature in keyed.iter_rows(named=True):
+        group = Group(
+            *(signature[name] for name in SIGNATURE[:5]),
+            a_classes=tuple(classes[c] for c in signature["a_classes"]),
+            b_classes=tuple(classes[c] for c in signature["b_classes"]),
+        )
+        shapes = tuple(signature["shapes"])
+        steps = np.array(_lengths_sold(group, shapes, catalog))
+        routes = np.array(signature["route_m"])
+        bins = np.searchsorted(steps, routes, side="left")
+        rows = np.array(signature["row"])
+        for step in np.unique(bins).tolist():
+            inside = bins == step
+            found = options(group, float(steps[step]), catalog, policy.max_length_m, shapes) if step < len(steps) else []
+            if not found:
+                problems.append(_no_cable(topology, catalog, group, shapes, groups[rows[inside].tolist()], links))
+                continue
+            choice = best(found, group, float(steps[step]), catalog, policy.currency)
+            key = (choice,) if not hasattr(choice, "modules") else (choice.kind, choice.optics, tuple(choice.modules.items()))
+            if key not in choices:
+                choices[key] = len(values)
+                values.append(choice)
+            column[rows[inside]] = choices[key]
+    return values, groups.with_columns(pl.Series("choice", column)), problems
+
+
+def _lengths_sold(group: Group, shapes: Sequence[str], catalog: Catalog) -> list[float]:
+    lengths = {length for part, _ in copper_parts(group, catalog) for length in part.lengths_m}
+    for _, glass, connector, _ in optical_types(group, catalog):
+        lengths |= {length for shape in shapes for f in fibres(catalog, shape, glass, connector) for length in f.lengths_m}
+    return sorted(lengths)
+
+
+def _no_cable(topology: Topology, catalog: Catalog, group: Group, shapes: Sequence[str], rows: pl.DataFrame, links: pl.DataFrame) -> Problem:
+    """Say which links cannot be joined, what was tried and how far it reaches."""
+    worst = rows.sort("route_m", "first_link", descending=[True, False]).row(0, named=True)
+    link = links.filter(pl.col("link") == worst["first_link"]).row(0, named=True)
+    names = topology.devices["device"]
+    example = f"{names[link['a_dev']]} to {names[link['b_dev']]}"
+    count = rows["links"].sum()
+    what = f"{count:,} links have no legal cable, the longest route being {worst['route_m']:.1f} m (such as {example})"
+    tried = [f"{part.model} ({part.kind}) to {max(part.lengths_m):g} m" for part, _ in copper_parts(group, catalog)]
+    for optics, glass, connector, by_class in optical_types(group, catalog):
+        lengths = [length for shape in shapes for f in fibres(catalog, shape, glass, connector) for length in f.lengths_m]
+        reach = min(max(max(m.reach_m.values()) for m in modules) for modules in by_class.values())
+        tried.append(f"{optics} over {'/'.join(shapes)} fibre to {min(reach, max(lengths)):g} m" if lengths else f"{optics}, but no {'/'.join(shapes)} {connector} fibre is known")
+    if not tried:
+        lonely = [str(c) for c in (*group.a_classes, *group.b_classes) if not modules_for(c, catalog)]
+        why = f"no module of the catalog serves a {lonely[0]}" if lonely else f"no module type and no copper serves both ends: {group}"
+        return Problem("no-cable", "cables", what, why, "choose another switch or NIC mode, or add the part to a folder given with --catalog")
+    limits = ", ".join(f"{k} {v:g} m" for k, v in topology.design.cables.max_length_m.items())
+    why = f"{group}: " + "; ".join(tried) + (f"; the design trusts {limits}" if limits else "")
+    return Problem(
+        "no-cable",
+        "cables.max_length_m" if limits else "hall",
+        what,
+        why,
+        "bring the racks closer, allow longer cables, or add a part that reaches to a folder given with --catalog",
+    )
+
+
+def _notes(topology: Topology, choices: Sequence[Choice], catalog: Catalog) -> list[Problem]:
+    """Notes on parts used: announced, unverified, or from another maker than the switch."""
+    parts = list(dict.fromkeys(p for choice in choices for p in parts_of(choice, catalog)))
+    makers = {p.part.vendor for n, p in topology.profiles.items() if n in ("leaf", "spine", "core")}
+    foreign = sorted({f"{p.vendor} {p.model}" for p in parts if p.vendor not in makers and p.vendor != "generic"})
+    found = part_warnings(parts)
+    if foreign:
+        what = f"{', '.join(foreign)} in switches of {', '.join(sorted(makers))}"
+        found.append(
+            Problem("foreign-module", "cables", what, "switch makers qualify modules by list", "check the switch maker's list of qualified modules before ordering", "warning")
+        )
+    return found
