@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from .fabric.bisection import Proof, prove
+from .fabric.bisection import Proof, check_bisection, prove
 from .fabric.build import build_topology
 from .fabric.checks import check_fabric
 from .fabric.design import Design
@@ -39,24 +39,32 @@ class Plan:
     bom: pl.DataFrame
     findings: tuple[Problem, ...]
 
-    def graph(self, fabric: str = "compute") -> nx.MultiGraph:
+    def graph(self, fabric: str = "compute") -> nx.MultiGraph[str]:
         """The fabric as a networkx MultiGraph: nodes are devices, edges are links with their cable id."""
         from .fabric.graph import to_graph
 
         racks = dict(zip(self.topology.devices["device"], self.placement.places["rack"], strict=True))
-        cables = self.cabling.cables["cable"].gather(self.cabling.carried["cable_no"])
+        cables = self.cabling.cables["cable"].gather(self.cabling.carried["cable_no"]).to_list()
         return to_graph(self.topology, fabric, racks, cables)
 
 
-def make_plan(design: Design, catalog: Catalog) -> Plan:
-    """Plan a design; raises DesignError with all problems of the first stage that fails."""
+def make_plan(design: Design, catalog: Catalog, tell: Callable[[str], None] = lambda stage: None) -> Plan:
+    """Plan a design; raises DesignError with all problems of the first stage that fails.
+
+    `tell` hears the name of each stage as it begins.
+    """
+    tell("building the fabric")
     topology = build_topology(design, catalog)
+    findings = [*topology.findings, *raise_errors(check_fabric(topology))]
+    tell("proving its bandwidth")
     proofs = {name: prove(topology, name) for name in topology.fabrics}
-    findings = [*topology.findings, *raise_errors(check_fabric(topology, proofs))]
+    findings += raise_errors(p for proof in proofs.values() for p in check_bisection(proof))
+    tell("placing racks and switches")
     placement = place(topology, catalog)
     findings += [*placement.findings, *raise_errors(check_placement(topology, placement))]
+    tell("choosing cables")
     cabling = cable(topology, placement, catalog)
-    bom = bill_of_materials(topology, placement, cabling, catalog)
+    bom = bill_of_materials(topology, cabling, catalog)
     findings += [*cabling.findings, *raise_errors(check_cabling(topology, placement, cabling, bom, catalog))]
     return Plan(design, catalog, topology, placement, cabling, proofs, bom, _once(findings))
 

@@ -193,7 +193,7 @@ def _ufm_servers(plan: Wiring) -> int:
 
 def _leaf_dev(plan: Wiring, pod: np.ndarray, plane: np.ndarray, leaf: np.ndarray) -> np.ndarray:
     """Device number of leaf `leaf` of a pod and plane."""
-    return plan.first_leaf + (pod * plan.parts.planes + plane) * plan.size.leaves_per_pod + leaf
+    return np.asarray(plan.first_leaf + (pod * plan.parts.planes + plane) * plan.size.leaves_per_pod + leaf)
 
 
 def _cages_and_children(ports: Sequence[Port]) -> tuple[np.ndarray, np.ndarray]:

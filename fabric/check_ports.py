@@ -159,7 +159,12 @@ def _breakout(profile: Profile, where: str, what: str, why: str) -> Problem:
 def _blocked_cages(profile: Profile) -> list[Problem]:
     cages = [use for _, use in sorted(profile.cages.items())]
     return [
-        _breakout(profile, f"cage {after.label} ", f"is in use next to cage {before.label}, whose {before.mode.name} mode blocks it", "an 8-way split takes the lanes of the cage beside it")
+        _breakout(
+            profile,
+            f"cage {after.label} ",
+            f"is in use next to cage {before.label}, whose {before.mode.name} mode blocks it",
+            "an 8-way split takes the lanes of the cage beside it",
+        )
         for before, after in pairwise(cages)
         if before.mode.blocks_next and after.cage == before.cage + 1
     ]

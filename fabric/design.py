@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, field_validator, model_validator
 
+from ..problems import Problem
 from ..vendors.models import Frozen
-from ..vendors.yaml_source import parse_yaml, read_yaml, validate
+from ..vendors.yaml_source import Source, parse_yaml, read_yaml, validate
 from .hall_spec import HallSpec
 
 NODES_MAX = 1_000_000
@@ -178,9 +181,42 @@ class Design(Frozen):
 
 def load_design(path: str | Path) -> Design:
     """Read a design file; raises DesignError with file and line of everything that is wrong."""
-    return validate(Design, read_yaml(Path(path)))
+    return read_design(Path(path))[0]
 
 
 def parse_design(text: str, name: str = "design") -> Design:
     """Read a design from YAML text; raises DesignError as `load_design` does."""
     return validate(Design, parse_yaml(text, name))
+
+
+def read_design(path: Path, hall: Path | None = None) -> tuple[Design, Source]:
+    """Read a design and keep where each field stands; `hall` names a file that takes the place of its hall.
+
+    In the design, `hall: FILE.yaml` (relative to the design) reads the hall from a file as well.
+    """
+    source = with_hall(read_yaml(path), path.parent, hall)
+    return validate(Design, source), source
+
+
+def with_hall(source: Source, folder: Path, hall: Path | None = None) -> Source:
+    """The source with its hall read from a file, where one is named."""
+    data = source.data
+    if not isinstance(data, dict):
+        return source
+    if hall is None and isinstance(data.get("hall"), str):
+        hall = folder / data["hall"]
+    if hall is None:
+        return source
+    inside = read_yaml(hall)
+    return Source(source.name, {**data, "hall": inside.data}, source.lines, {("hall",): inside})
+
+
+def locate(problems: Iterable[Problem], source: Source) -> list[Problem]:
+    """Turn design paths such as `fabrics.compute.tiers` into file and line, keeping the path in the sentence."""
+    found = []
+    for problem in problems:
+        loc = tuple(int(part) if part.isdigit() else part for part in problem.where.split("."))
+        if loc[0] in Design.model_fields:
+            problem = replace(problem, where=source.where(loc), what=f"{problem.where}: {problem.what}")
+        found.append(problem)
+    return found

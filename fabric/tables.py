@@ -6,6 +6,8 @@ A link's end `a` is the lower tier (node below leaf below spine); between equals
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 NONE = -1
@@ -57,7 +59,7 @@ PORT_NAMES: dict[str, pl.DataType] = {
 TIERS = ("node-leaf", "leaf-spine", "spine-core", "inter-switch")
 
 
-def frame(schema: dict[str, pl.DataType], columns: dict[str, object]) -> pl.DataFrame:
+def frame(schema: dict[str, pl.DataType], columns: dict[str, Any]) -> pl.DataFrame:
     """Build a table of exactly the schema's columns, in its order and types; scalars are repeated.
 
     Raises ValueError when columns are missing or unknown.

@@ -88,7 +88,8 @@ def _components(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     ends, rows = np.unique(np.concatenate([a, b]), return_inverse=True)
     left, right = rows[: len(a)], rows[len(a) :]
     graph = coo_matrix((np.ones(len(a), dtype=np.int8), (left, right)), shape=(len(ends), len(ends)))
-    return connected_components(graph, directed=False)[1][left].astype(np.int64)
+    labels: np.ndarray = connected_components(graph, directed=False)[1]
+    return labels[left].astype(np.int64)
 
 
 def fibre_shapes(links: pl.DataFrame) -> pl.DataFrame:
@@ -123,6 +124,7 @@ SIGNATURE = ["a_cages", "b_cages", "links", "a_links", "b_links", "a_classes", "
 def _choose(topology: Topology, catalog: Catalog, classes: Sequence[CageClass], links: pl.DataFrame, groups: pl.DataFrame) -> tuple[list[Choice], pl.DataFrame, list[Problem]]:
     """Decide each kind of group once for each length sold; adds column `choice` (row of the list) to the groups."""
     policy = topology.design.cables
+    limits: dict[str, float] = {**policy.max_length_m}
     choices: dict[tuple[object, ...], int] = {}
     values: list[Choice] = []
     problems: list[Problem] = []
@@ -130,7 +132,7 @@ def _choose(topology: Topology, catalog: Catalog, classes: Sequence[CageClass], 
     keyed = groups.with_row_index("row").group_by(SIGNATURE, maintain_order=True).agg("row", "route_m")
     for signature in keyed.iter_rows(named=True):
         group = Group(
-            *(signature[name] for name in SIGNATURE[:5]),
+            **{name: signature[name] for name in SIGNATURE[:5]},
             a_classes=tuple(classes[c] for c in signature["a_classes"]),
             b_classes=tuple(classes[c] for c in signature["b_classes"]),
         )
@@ -141,12 +143,15 @@ def _choose(topology: Topology, catalog: Catalog, classes: Sequence[CageClass], 
         rows = np.array(signature["row"])
         for step in np.unique(bins).tolist():
             inside = bins == step
-            found = options(group, float(steps[step]), catalog, policy.max_length_m, shapes) if step < len(steps) else []
+            found = options(group, float(steps[step]), catalog, limits, shapes) if step < len(steps) else []
             if not found:
                 problems.append(_no_cable(topology, catalog, group, shapes, groups[rows[inside].tolist()], links))
                 continue
             choice = best(found, group, float(steps[step]), catalog, policy.currency)
-            key = (choice,) if not hasattr(choice, "modules") else (choice.kind, choice.optics, tuple(choice.modules.items()))
+            if isinstance(choice, CopperChoice):
+                key: tuple[object, ...] = (choice.part.model, choice.length_m)
+            else:
+                key = (choice.optics, *((c, m.model) for c, m in choice.modules.items()))
             if key not in choices:
                 choices[key] = len(values)
                 values.append(choice)

@@ -7,7 +7,7 @@ A solver that knows a better arrangement hands positions and units to `assemble`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -18,8 +18,8 @@ from ..problems import DesignError, Problem, raise_errors
 from ..vendors.catalog import Catalog
 from ..vendors.models import RackType
 from .arrangement import Block, arrange
-from .hall import Hall, Ints, hall_problems, make_hall, measured_problems, rack_limits, stand_blocks
-from .sizes import allowed, assumptions, device_sizes, kilo, node_size, nodes_in_a_rack, raise_limits, switches_cap, too_big
+from .hall import Hall, Ints, RackLimits, hall_problems, make_hall, measured_problems, rack_limits, stand_blocks
+from .sizes import assumptions, device_sizes, kilo, node_size, nodes_in_a_rack, raise_limits, switches_cap, too_big
 from .tables import PLACES, RACKS
 
 
@@ -117,20 +117,26 @@ def too_small(topology: Topology, hall: Hall, blocks: Sequence[Block], per_rack:
     limits, short = hall.limits, need - free
     nodes = int((topology.devices["role"] == "node").sum())
     sizes = device_sizes(topology)
-    fix = f"add {short} positions to hall.rows"
-    most = min(allowed(limits, node_size(topology)))
-    packed = next((n for n in range(per_rack + 1, most + 1) if sum(b.racks for b in arrange(topology, limits, n, cap)) <= free), None)
-    if packed is not None:
-        fix += f", or set hall.nodes_per_rack to {packed}"
-    elif most == per_rack:
-        fix += f", or stand {per_rack + 1} nodes in a rack: {raise_limits(limits, node_size(topology), per_rack + 1)}"
+    fix = f"add {short:,} position{'s' if short > 1 else ''} to hall.rows"
+    fix += _packed_tighter(topology, limits, free, per_rack, cap)
     what = f"{need:,} racks needed, the hall has {free:,} positions: {short:,} short, which is {short * limits.height_ru:,} U and {kilo(short * limits.power_w)} kW"
     why = (
-        f"{nodes:,} nodes at {per_rack} a rack and {topology.devices.height - nodes:,} switches, room for growth included, "
+        f"{nodes:,} nodes at {per_rack} a rack and {topology.devices.height - nodes:,} switches and servers, room for growth included, "
         f"take {sizes['height_ru'].sum():,} U and {kilo(float(sizes['power_w'].sum()))} kW; "
         f"the hall's racks have {free * limits.height_ru:,} U and {kilo(free * limits.power_w)} kW"
     )
     return [Problem("hall-too-small", "hall.rows", what, why, fix)]
+
+
+def _packed_tighter(topology: Topology, limits: RackLimits, free: int, per_rack: int, cap: int) -> str:
+    """Advice on more nodes in a rack, with the limits it asks for, when that makes the cluster fit `free` racks; else nothing."""
+    size = node_size(topology)
+    for nodes in range(per_rack + 1, limits.height_ru // size.height_ru + 1):
+        raised = replace(limits, power_w=max(limits.power_w, nodes * size.power_w), weight_kg=max(limits.weight_kg, nodes * size.weight_kg))
+        if sum(b.racks for b in arrange(topology, raised, nodes, cap)) <= free:
+            advice = raise_limits(limits, size, nodes)
+            return f", or set hall.nodes_per_rack to {nodes}" + (f" and {advice}" if advice else "")
+    return ""
 
 
 def torn_blocks(hall: Hall, blocks: Sequence[Block], stands: Sequence[Ints]) -> list[Problem]:

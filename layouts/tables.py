@@ -106,3 +106,18 @@ MODULES: dict[str, pl.DataType] = {
     "connectors": pl.Int32(),
     "used_connectors": pl.Int32(),  # with a fibre in them
 }
+
+BOM: dict[str, pl.DataType] = {
+    "category": pl.String(),  # node, switch, module, copper, fibre
+    "part": pl.String(),  # catalog model
+    "description": pl.String(),
+    "unit": pl.String(),  # what is counted: node, switch, module, cable, fibre
+    "quantity": pl.Int64(),  # used by the plan
+    "spares": pl.Int64(),  # ordered on top
+    "unit_price": pl.Float64(),  # null: no price known
+    "currency": pl.String(),
+    "total": pl.Float64(),  # (quantity + spares) x unit_price, in its own currency
+    "price_source": pl.String(),
+    "part_number": pl.String(),  # the maker's order number where known
+    "length_m": pl.Float64(),  # of cables and fibres; null otherwise
+}

@@ -50,7 +50,8 @@ class Catalog:
         names = {part.model, *part.part_numbers, part_number or part.model}
         fitting = [p for p in self.prices if p.part in names and p.length_m in (None, length_m)]
         exact = [p for p in fitting if p.length_m is not None]
-        return (exact or fitting or [None])[-1]
+        chosen = exact or fitting
+        return chosen[-1] if chosen else None
 
 
 def _named(parts: Mapping[str, AnyPart], model: str, what: str) -> AnyPart:

@@ -25,10 +25,18 @@ class Source:
     name: str
     data: Any
     lines: dict[Loc, int] = field(default_factory=dict)
+    included: dict[Loc, Source] = field(default_factory=dict)
+    """Places whose value stands in a file of its own."""
+    labels: dict[Loc, str] = field(default_factory=dict)
+    """Places that have a name instead of a line, such as command-line flags."""
 
     def where(self, loc: Loc) -> str:
         """Return `file:line` of the deepest known part of `loc`."""
         for end in range(len(loc), -1, -1):
+            if loc[:end] in self.included:
+                return self.included[loc[:end]].where(loc[end:])
+            if loc[:end] in self.labels:
+                return self.labels[loc[:end]]
             if loc[:end] in self.lines:
                 return f"{self.name}:{self.lines[loc[:end]]}"
         return self.name

@@ -41,7 +41,7 @@ def size(spec: FabricSpec, parts: Parts, nodes: int, at: str) -> tuple[Size | No
         if spec.nodes_per_su in ("auto", "max"):
             choices = dict.fromkeys([widest] if spec.nodes_per_su == "max" else [plain, widest])
         else:
-            if spec.nodes_per_su > widest:
+            if int(spec.nodes_per_su) > widest:
                 return None, [_su_too_large(spec, parts, share, widest, at)]
             choices = {int(spec.nodes_per_su): None}
         for per_su in choices:

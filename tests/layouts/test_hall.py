@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from railplan.fabric.hall_spec import HallSpec
 from railplan.layouts.hall import hall_problems, make_hall, measured_problems, row_name, stand_blocks, tray_path_m
@@ -81,6 +81,8 @@ def test_a_hall_made_to_fit_holds_its_blocks_and_tears_none_that_fits_a_row(cata
     assert hall.room().max(initial=0) <= row_racks
 
 
+@example(room=[1, 6, 6], size=12)
+@example(room=[6, 0, 6, 6], size=11)
 @given(room=st.lists(st.integers(0, 6), min_size=1, max_size=6), size=st.integers(1, 12))
 def test_a_block_takes_the_first_fewest_neighbouring_rows(room: list[int], size: int) -> None:
     runs = [(end - begin, begin) for begin, end in product(range(len(room)), range(1, len(room) + 1)) if begin < end and sum(room[begin:end]) >= size]
@@ -91,6 +93,7 @@ def test_a_block_takes_the_first_fewest_neighbouring_rows(room: list[int], size:
     length, begin = min(runs)
     row_of = np.repeat(np.arange(len(room)), room)
     stood = stand_blocks(np.array(room), [size])[0]
+    assert len(set(stood.tolist())) == size
     assert {int(r) for r in row_of[stood]} <= set(range(begin, begin + length))
 
 

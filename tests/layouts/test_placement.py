@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from railplan.fabric.tables import NONE
 from railplan.fabric.topology import Topology
+from railplan.layouts.arrangement import hang
+from railplan.layouts.hall import RackLimits
 from railplan.layouts.placement import Placement, place
 from railplan.layouts.rules import check_placement
 from railplan.layouts.tables import PLACES, RACKS
@@ -77,11 +79,38 @@ def test_spines_follow_the_leaves_of_the_middle_pod(built: Build, catalog: Catal
     assert spines == [40 - i for i in range(len(spines))]
 
 
+def test_switches_hang_in_order_of_tier_plane_and_index_however_they_are_numbered(by_hand: Build, catalog: Catalog) -> None:
+    shuffled = [("ufm", NONE, NONE, 0), ("spine", NONE, 1, 0), ("leaf", 0, 1, 0), ("spine", NONE, 0, 1), ("leaf", 0, 0, 1), ("spine", NONE, 0, 0), ("leaf", 0, 0, 0)]
+    topology = by_hand([*shuffled, *(("node", 0, NONE, n) for n in range(9))])
+    placement = place(topology, catalog)
+    hung = sorted(zip(placement.places["ru"][:7], shuffled, strict=True), reverse=True)
+    assert [device for _, device in hung] == [
+        ("leaf", 0, 0, 0),
+        ("leaf", 0, 0, 1),
+        ("leaf", 0, 1, 0),
+        ("spine", NONE, 0, 0),
+        ("spine", NONE, 0, 1),
+        ("spine", NONE, 1, 0),
+        ("ufm", NONE, NONE, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("limits", "cap", "racks"),
+    [((10, 99, 99), 99, 1), ((4, 99, 99), 99, 2), ((9, 6.0, 99), 99, 2), ((9, 99, 3.0), 99, 2), ((9, 99, 99), 1, 5)],
+)
+def test_a_network_rack_is_full_when_units_power_weight_or_the_number_asked_are_used_up(limits: tuple[int, float, float], cap: int, racks: int) -> None:
+    slot, ru, count = hang([(2, 2.0, 1.5)] * 3 + [(1, 2.0, 1.5), (1, 0.0, 0.0)], RackLimits(*limits), cap)
+    assert count == racks
+    assert slot.tolist() == sorted(slot.tolist())
+    assert ru[0] == limits[0] - 1
+
+
 def test_spines_go_on_in_racks_beside_the_leaves_when_these_are_full(built: Build, catalog: Catalog) -> None:
     topology = built(64, switches_per_rack=5)
     placement = place(topology, catalog)
     assert racks_by_role(placement) == "nnnnSSSSnnnn" + "nnnnSSnnnn"
-    assert racks_of_role(topology, placement, "leaf") == ["A05", "A06", "A17", "A18"]
+    assert racks_of_role(topology, placement, "leaf") == ["A05", "A06", "B05", "B06"]
     assert racks_of_role(topology, placement, "spine") == ["A06", "A07", "A08"]
 
 
@@ -196,10 +225,20 @@ def test_a_hall_too_small_is_told_by_how_many_racks_units_and_kilowatts(built: B
 
 
 def test_a_hall_too_small_names_the_nodes_in_a_rack_that_would_do(built: Build, catalog: Catalog) -> None:
-    topology = built(64, nodes_per_rack=2, rows=[{"name": "A", "racks": 18}])
-    [problem] = [p for p in problems_of(topology, catalog) if p.level == "error"]
-    assert problem.fix == "add 16 positions to hall.rows, or set hall.nodes_per_rack to 4"
-    assert place(built(64, nodes_per_rack=4, rows=[{"name": "A", "racks": 18}]), catalog).racks.height == 18
+    for positions, asked, short, would_do in ((18, 2, 16, 4), (16, 4, 2, 5)):
+        rows = [{"name": "A", "racks": positions}]
+        [problem] = [p for p in problems_of(built(64, nodes_per_rack=asked, rows=rows), catalog) if p.level == "error"]
+        assert problem.fix == f"add {short} positions to hall.rows, or set hall.nodes_per_rack to {would_do}"
+        assert place(built(64, nodes_per_rack=would_do, rows=rows), catalog).racks.height == positions
+
+
+def test_a_hall_too_small_names_the_limits_to_raise_where_that_would_do_and_only_there(built: Build, catalog: Catalog) -> None:
+    rows = [{"name": "A", "racks": 14}]
+    [problem] = [p for p in problems_of(built(64, nodes_per_rack=5, rows=rows), catalog) if p.level == "error"]
+    assert problem.fix == "add 2 positions to hall.rows, or set hall.nodes_per_rack to 6 and raise hall.rack_power_kw to 61.2"
+    assert place(built(64, nodes_per_rack=6, rack_power_kw=61.2, rows=rows), catalog).racks.height == 14
+    [problem] = [p for p in problems_of(built(64, nodes_per_rack=5, rows=[{"name": "A", "racks": 13}]), catalog) if p.level == "error"]
+    assert problem.fix == "add 3 positions to hall.rows"
 
 
 def test_a_hall_that_holds_just_enough_racks_is_enough(built: Build, catalog: Catalog) -> None:
@@ -261,23 +300,25 @@ def test_an_assumed_power_is_warned_about_once_and_never_below_the_typical_one(b
     per_rack=st.sampled_from(["auto", 1, 3]),
     cap=st.sampled_from(["auto", 1, 4]),
     power_kw=st.sampled_from([10.2, 25, 60]),
+    weight_kg=st.sampled_from([140, 1500]),
     row_racks=st.integers(1, 9),
 )
 def test_every_arrangement_keeps_every_rule(
-    by_hand: Build, catalog: Catalog, nodes: list[int], leaves: int, spines: int, per_rack: Any, cap: Any, power_kw: float, row_racks: int
+    by_hand: Build, catalog: Catalog, nodes: list[int], leaves: int, spines: int, per_rack: Any, cap: Any, power_kw: float, weight_kg: float, row_racks: int
 ) -> None:
     pods = [pod for pod, count in enumerate(nodes) for _ in range(count)] or [0]
     devices = [("node", pod, NONE, i) for i, pod in enumerate(pods)]
     devices += [("leaf", pod, 0, i) for pod in range(len(nodes)) for i in range(leaves)] + [("spine", NONE, 0, i) for i in range(spines)]
-    allowed = 1 if power_kw == 10.2 else 2 if power_kw == 25 else 3
+    allowed = 1 if power_kw == 10.2 or weight_kg == 140 else 2 if power_kw == 25 else 3
     asked = per_rack if per_rack == "auto" else min(per_rack, allowed)
-    topology = by_hand(devices, nodes_per_rack=asked, switches_per_rack=cap, rack_power_kw=power_kw, row_racks=row_racks)
+    topology = by_hand(devices, nodes_per_rack=asked, switches_per_rack=cap, rack_power_kw=power_kw, rack_weight_kg=weight_kg, row_racks=row_racks)
     placement = place(topology, catalog)
     assert check_placement(topology, placement) == []
     assert placement.places["dev"].to_list() == list(range(len(devices)))
     assert len(occupied(placement)) == placement.places["height_ru"].sum()
-    load = placement.places.group_by("rack").agg(pl.col("power_w").sum())["power_w"]
-    assert load.max() <= power_kw * 1000 + 1e-6  # type: ignore[operator]
+    load = placement.places.group_by("rack").agg(pl.col("power_w", "weight_kg").sum())
+    assert (load["power_w"] <= power_kw * 1000 + 1e-6).all()
+    assert (load["weight_kg"] <= weight_kg + 1e-6).all()
 
 
 def moved(placement: Placement, number: int, **columns: Any) -> Placement:

@@ -1,0 +1,5 @@
+"""`python -m railplan`."""
+
+from .cli import main
+
+main()

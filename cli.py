@@ -1,0 +1,253 @@
+"""The command line: thin commands around the planner; nothing heavy is imported before it is needed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from . import __version__
+
+if TYPE_CHECKING:
+    from .fabric.design import Design
+    from .vendors.catalog import Catalog
+    from .vendors.yaml_source import Source
+
+FAMILIES = ("spectrum-x", "tomahawk-6", "tomahawk-5", "quantum-ndr", "quantum-xdr")
+STYLES = ("rail", "pair", "single")
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="railplan")
+def main() -> None:
+    """Plan the network of a GPU cluster: topology, proofs, racks, cables, and the files to build it from."""
+
+
+def _design_flags(command: Command) -> Command:
+    for option in reversed(
+        (
+            click.option("--name", help="Name of the cluster."),
+            click.option("--nodes", type=int, help="Number of GPU nodes."),
+            click.option("--node", metavar="MODEL", help="Node model, for example hgx-b300."),
+            click.option("--grow-to", type=int, help="Final number of nodes."),
+            click.option("--family", metavar="|".join(FAMILIES), help="Switch family; it names a default switch."),
+            click.option("--switch", metavar="MODEL", help="Switch model instead of the family's default."),
+            click.option("--style", metavar="|".join(STYLES), help="Topology style."),
+            click.option("--planes", metavar="auto|1|2|4", help="Disjoint planes every NIC is split over."),
+            click.option("--oversubscription", metavar="R", help="Down over up bandwidth: 1, 2, 3.5, 2:1."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def _catalog_option(command: Command) -> Command:
+    return click.option(
+        "--catalog", "catalogs", multiple=True, type=click.Path(path_type=Path), help="Folder of part files that add to or override the shipped catalog; repeatable."
+    )(command)
+
+
+@main.command()
+@_design_flags
+def new(**flags: Any) -> None:
+    """Print a commented design file to start from."""
+    from .fabric.new_design import design_text
+
+    with _problems(as_json=False):
+        text = design_text(flags, heading="# A design for railplan: `railplan plan THIS-FILE -o plan` plans it.\n", more=True)
+        _parsed(text, None)
+    click.echo(text, nl=False)
+
+
+@main.command()
+@click.argument("design", required=False, type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to write the plan into.")
+@click.option("--only", metavar="FORMAT,...", help="Write only these formats: csv, xlsx, slurm, fabric, racks, hall.")
+@click.option("--force", is_flag=True, help="Replace another plan in the folder.")
+@click.option("--hall", type=click.Path(path_type=Path), help="YAML file of the hall, in place of the design's.")
+@click.option(
+    "--effort", type=click.Choice(("quick", "normal", "thorough")), default="normal", help="Effort of the placement search (the reference arrangement is the same for all)."
+)
+@click.option("--jobs", type=click.IntRange(1, 256), default=2, help="Worker threads of the placement search.")
+@click.option("--seed", type=int, help="Seed of everything tried at random.")
+@click.option("--json", "as_json", is_flag=True, help="Print summary.json on stdout instead of the summary.")
+@_catalog_option
+@_design_flags
+def plan(
+    design: Path | None,
+    output: Path,
+    only: str | None,
+    force: bool,
+    hall: Path | None,
+    effort: str,
+    jobs: int,
+    seed: int | None,
+    as_json: bool,
+    catalogs: tuple[Path, ...],
+    **flags: Any,
+) -> None:
+    """Plan a DESIGN file, or the cluster that the flags describe, into a folder."""
+    with _problems(as_json):
+        what, source = _design(design, hall, {**flags, "seed": seed})
+        with _located(source), _progress(as_json) as tell:
+            from .outputs import render
+            from .outputs.write import write_plan
+            from .plan import make_plan
+
+            made = make_plan(what, _catalog(catalogs), tell)
+            tell("writing")
+            files = render(made, only.split(",") if only else None)
+            write_plan(files, output, force)
+    if as_json:
+        click.echo(files["summary.json"].decode(), nl=False)
+    else:
+        from .outputs.terminal import print_summary
+
+        print_summary(made, _console())
+        click.echo(f"{len(files)} files in {output}", err=True)
+
+
+@main.command()
+@click.argument("design", type=click.Path(path_type=Path))
+@click.option("--hall", type=click.Path(path_type=Path), help="YAML file of the hall, in place of the design's.")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON on stdout.")
+@_catalog_option
+def check(design: Path, hall: Path | None, as_json: bool, catalogs: tuple[Path, ...]) -> None:
+    """Plan and prove a DESIGN file, print its findings, write nothing."""
+    from .problems import Problem
+
+    found: list[Problem] = []
+    with _problems(as_json):
+        what, source = _design(design, hall, {})
+        with _located(source), _progress(as_json) as tell:
+            from .fabric.design import locate
+            from .outputs.terminal import print_problems, print_summary
+            from .plan import make_plan
+
+            made = make_plan(what, _catalog(catalogs), tell)
+            found = locate(made.findings, source)
+    if as_json:
+        click.echo(_findings_json(found))
+    else:
+        print_problems(found, _console())
+        print_summary(made, _console())
+
+
+@main.command()
+def schema() -> None:
+    """Print the JSON Schema of the design file, for editors."""
+    from .fabric.design import Design
+
+    click.echo(json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **Design.model_json_schema()}, indent=2))
+
+
+@main.command()
+@click.argument("room", required=False, metavar="[switches|nodes|cables|modules]")
+@click.argument("model", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+@_catalog_option
+def catalog(room: str | None, model: str | None, as_json: bool, catalogs: tuple[Path, ...]) -> None:
+    """List the hardware that is known, or one MODEL with the source of each datum."""
+    with _problems(as_json):
+        from .outputs.catalog_view import catalog_json, print_catalog
+
+        parts = _catalog(catalogs)
+        if as_json:
+            click.echo(catalog_json(parts, room, model))
+        else:
+            print_catalog(parts, room, model, _console(stderr=False))
+
+
+def _design(path: Path | None, hall: Path | None, flags: dict[str, Any]) -> tuple[Design, Source]:
+    """The design of a file (only the seed may be changed by flag) or of the flags."""
+    from .fabric.design import read_design
+    from .fabric.new_design import design_text
+
+    given = sorted(k for k, v in flags.items() if v is not None and k != "seed")
+    if path is None:
+        missing = [f"--{name}" for name in ("nodes", "node", "family") if flags.get(name) is None]
+        if missing:
+            raise click.UsageError(f"name a DESIGN file, or give {', '.join(missing)}")
+        return _parsed(design_text(flags), hall)
+    if given:
+        raise click.UsageError(f"--{given[0].replace('_', '-')} and a DESIGN file: change the file, or leave it out")
+    design, source = read_design(path, hall)
+    if flags.get("seed") is not None:
+        design = design.model_copy(update={"seed": flags["seed"]})
+    return design, source
+
+
+def _parsed(text: str, hall: Path | None) -> tuple[Design, Source]:
+    """The design of the flags; its fields are placed at their flags."""
+    from .fabric.design import Design, with_hall
+    from .fabric.new_design import FLAGS
+    from .vendors.yaml_source import Source, parse_yaml, validate
+
+    plain = parse_yaml(text, "the flags")
+    names: dict[tuple[str | int, ...], str] = {tuple(flag.field.split(".")): f"--{name.replace('_', '-')}" for name, flag in FLAGS.items()}
+    source = with_hall(Source("the flags", plain.data, labels=names), Path(), hall)
+    return validate(Design, source), source
+
+
+def _catalog(folders: tuple[Path, ...]) -> Catalog:
+    from .vendors.catalog import load_catalog
+
+    return load_catalog(folders)
+
+
+@contextmanager
+def _located(source: Source) -> Iterator[None]:
+    """Give problems of the planning stages the file and line of the field they speak of."""
+    from .fabric.design import locate
+    from .problems import DesignError
+
+    try:
+        yield
+    except DesignError as error:
+        raise DesignError(locate(error.problems, source)) from None
+
+
+@contextmanager
+def _problems(as_json: bool) -> Iterator[None]:
+    """Print the problems of a DesignError and leave with exit status 1."""
+    from .problems import DesignError
+
+    try:
+        yield
+    except DesignError as error:
+        if as_json:
+            click.echo(_findings_json(error.problems))
+        else:
+            from .outputs.terminal import print_problems
+
+            print_problems(error.problems, _console())
+        sys.exit(1)
+
+
+def _findings_json(problems: Any) -> str:
+    from dataclasses import asdict
+
+    return json.dumps({"findings": [asdict(p) for p in problems]}, indent=2)
+
+
+def _console(stderr: bool = True) -> Any:
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False)
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show the stage that is running, on a terminal only."""
+    console = _console()
+    if quiet or not console.is_terminal:
+        yield lambda stage: None
+        return
+    with console.status("planning") as status:
+        yield lambda stage: status.update(stage)

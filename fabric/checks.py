@@ -1,0 +1,56 @@
+"""Every check of the fabric, in the order it runs; each counts from the tables and trusts no formula of sizing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..problems import Problem
+from .check_counts import (
+    counts_in_are_counts_out,
+    every_gpu_has_all_its_links,
+    links_join_the_right_roles,
+    names_are_unique_and_host_safe,
+    rows_are_numbered,
+    serials_are_unique,
+)
+from .check_ports import breakouts_are_legal, cages_have_lanes_for_their_ports, every_port_exists, links_agree_with_their_cages, no_port_is_used_twice
+from .check_rails import (
+    a_node_has_one_port_number_on_all_its_leaves,
+    every_gpu_is_alike_in_all_planes,
+    gpus_own_their_ports,
+    planes_are_disjoint,
+    rail_names_tell_the_truth,
+    rails_are_pure,
+)
+from .check_spread import every_leaf_spreads_evenly, every_node_reaches_every_node, full_sus_are_alike, oversubscription_is_as_designed
+from .topology import Topology
+
+Check = Callable[[Topology], list[Problem]]
+
+CHECKS: tuple[Check, ...] = (
+    counts_in_are_counts_out,
+    every_gpu_has_all_its_links,
+    names_are_unique_and_host_safe,
+    serials_are_unique,
+    links_join_the_right_roles,
+    no_port_is_used_twice,
+    cages_have_lanes_for_their_ports,
+    every_port_exists,
+    breakouts_are_legal,
+    links_agree_with_their_cages,
+    rails_are_pure,
+    rail_names_tell_the_truth,
+    gpus_own_their_ports,
+    a_node_has_one_port_number_on_all_its_leaves,
+    planes_are_disjoint,
+    every_gpu_is_alike_in_all_planes,
+    every_leaf_spreads_evenly,
+    full_sus_are_alike,
+    oversubscription_is_as_designed,
+    every_node_reaches_every_node,
+)
+
+
+def check_fabric(topology: Topology) -> list[Problem]:
+    """Run every check; when rows are misnumbered, only that is reported, as nothing else could be trusted."""
+    return rows_are_numbered(topology) or [problem for check in CHECKS for problem in check(topology)]
