@@ -16,7 +16,8 @@ def rails_are_pure(topology: Topology) -> list[Problem]:
     problems: list[Problem] = []
     pods, devices = topology.devices["pod"], topology.devices["device"]
     for fabric in topology.fabrics:
-        links = gpu_links(topology, fabric).with_columns(pod=pods.gather(gpu_links(topology, fabric)["a_dev"]))
+        links = gpu_links(topology, fabric)
+        links = links.with_columns(pod=pods.gather(links["a_dev"]))
         split = links.group_by("pod", "plane", "gpu").agg(pl.col("b_dev").unique().sort()).filter(pl.col("b_dev").list.len() > 1).sort("pod", "plane", "gpu")
         problems += findings(
             split,
@@ -66,35 +67,47 @@ def rail_names_tell_the_truth(topology: Topology) -> list[Problem]:
 
 
 def gpus_own_their_ports(topology: Topology) -> list[Problem]:
-    """A link that claims to serve GPU k ends on a port of GPU k's NIC; every node uses its ports alike."""
+    """A link that claims to serve GPU k ends on a port of GPU k's NIC."""
     problems: list[Problem] = []
-    profiles = topology.devices["profile"]
+    use = ["profile", "gpu", "a_cage", "a_child"]
     for fabric in topology.fabrics:
-        links = gpu_links(topology, fabric).with_columns(profile=profiles.gather(gpu_links(topology, fabric)["a_dev"]))
-        use = ["profile", "gpu", "plane", "a_cage", "a_child"]
-        seen = links.group_by(use).agg(pl.len(), pl.col("link").min()).sort(use)
-        owner = [gpu_of_port(topology.profiles[p], cage, child) for p, cage, child in seen.select("profile", "a_cage", "a_child").iter_rows()]
+        links = _with_profile(topology, fabric)
+        seen = links.select(use).unique().sort(use)
+        owner = [gpu_of_port(topology.profiles[p], cage, child) for p, _, cage, child in seen.iter_rows()]
         wrong = seen.with_columns(owner=pl.Series(owner, dtype=pl.Int32)).filter(pl.col("owner") != pl.col("gpu"))
-        bad = links.join(wrong.select(*use, "owner"), on=use).sort("link") if wrong.height else wrong
         problems += findings(
-            bad,
+            links.join(wrong, on=use).sort("link"),
             "gpu-port",
             lambda r: port_name(topology, r["a_dev"], r["a_cage"], r["a_child"]),
             lambda r: f"the link is said to serve GPU {r['gpu']}, the port belongs to {'GPU ' + str(r['owner']) if r['owner'] >= 0 else 'no GPU'}",
             "cage order and mlx5 numbers do not follow the GPU order",
             "take the port of the GPU from the node's port table",
         )
-        nodes = links.group_by("profile").agg(nodes=pl.col("a_dev").n_unique())
-        odd = seen.filter(pl.col("link").is_in(bad["link"].implode()).not_() if bad.height else pl.lit(True)).join(nodes, on="profile").filter(pl.col("len") != pl.col("nodes"))
+    return problems
+
+
+def nodes_use_their_ports_alike(topology: Topology) -> list[Problem]:
+    """For one GPU and plane, every node uses the same ports of its NIC."""
+    problems: list[Problem] = []
+    key = ["profile", "gpu", "plane"]
+    for fabric in topology.fabrics:
+        links = _with_profile(topology, fabric)
+        taken = links.group_by(key).agg(ports=pl.struct("a_cage", "a_child").n_unique())
+        each = links.group_by(*key, "a_dev").len().group_by(key).agg(each=pl.col("len").max())
         problems += findings(
-            odd if not bad.height else odd.head(0),
+            taken.join(each, on=key).filter(pl.col("ports") > pl.col("each")).sort(key),
             "nodes-alike",
-            lambda r: f"profile {r['profile']} cage {r['a_cage']} port {r['a_child']}",
-            lambda r: f"serves GPU {r['gpu']} in plane {r['plane']} on {r['len']:,} of {r['nodes']:,} nodes",
+            lambda r: f"GPU {r['gpu']} plane {r['plane']}",
+            lambda r: f"the nodes use {r['ports']} different ports of their NIC, one node uses {r['each']}",
             "crews cable every node by one picture",
             "use the same node port for the same GPU and plane on every node",
         )
     return problems
+
+
+def _with_profile(topology: Topology, fabric: str) -> pl.DataFrame:
+    links = gpu_links(topology, fabric)
+    return links.with_columns(profile=topology.devices["profile"].gather(links["a_dev"]))
 
 
 def gpu_of_port(profile: Profile, cage: int, child: int) -> int:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.sparse import coo_array  # type: ignore[import-untyped]
-from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from ..problems import Problem
 from .check_report import device_name, findings, gpu_links

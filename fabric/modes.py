@@ -42,7 +42,7 @@ def choose_parts(design: Design, name: str, spec: FabricSpec, catalog: Catalog) 
     spine = _find(catalog.switches, spec.spine_switch, f"{at}.spine_switch", "switch model", problems) if spec.spine_switch else leaf
     if node is None or leaf is None or spine is None:
         return None, problems
-    for switch, field in {leaf.model: (leaf, "switch"), spine.model: (spine, "spine_switch")}.values():
+    for switch, field in [(leaf, "switch"), *([(spine, "spine_switch")] if spine is not leaf else [])]:
         problems += _switch_problems(switch, f"{at}.{field}", spec.family, catalog)
     nic, planes = _nic_mode(spec, node, leaf, at, problems)
     if nic is None or any(p.level == "error" for p in problems):
@@ -70,7 +70,7 @@ def part_warnings(parts: list[Part]) -> list[Problem]:
             if row.confidence == "unverified":
                 what = f"nobody could verify {', '.join(row.fields)}" + (f": {row.note}" if row.note else "")
                 found.append(Problem("unverified-datum", part.model, what, fix="check against the vendor's data sheet or the part itself", level="warning"))
-        found += [Problem("caution", part.model, caution, level="warning") for caution in part.cautions]
+        found += [Problem("caution", part.model, caution, level="note") for caution in part.cautions]
     return found
 
 
@@ -137,7 +137,7 @@ def _up_kind(spec: FabricSpec, leaf: Switch, spine: Switch, down: PortKind, at: 
     shared = [k for k in kinds(leaf) & kinds(spine) if k.gbps == gbps]
     if not shared:
         speeds = sorted({k.gbps for k in kinds(leaf) & kinds(spine)}, reverse=True)
-        what = f"{leaf.model} and {spine.model} share no {gbps}G port mode"
+        what = f"{leaf.model} has no {gbps}G port mode" if leaf is spine else f"{leaf.model} and {spine.model} share no {gbps}G port mode"
         fix = f"set uplink_gbps to one of {', '.join(map(str, speeds))}" if speeds else "choose spines of the leaves' kind"
         problems.append(Problem("uplink-speed", f"{at}.uplink_gbps" if spec.uplink_gbps else f"{at}.spine_switch", what, fix=fix))
         return None

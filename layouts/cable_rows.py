@@ -133,7 +133,15 @@ def _with_parts(rows: pl.DataFrame, choices: Sequence[Choice], catalog: Catalog)
     for row in rows.select("choice", "shape", "route_m").unique().iter_rows():
         number, form, route_m = row
         decided.append((number, form, route_m, *_part_for(choices[number], form, route_m, catalog)))
-    schema: dict[str, Any] = {"choice": rows.schema["choice"], "shape": pl.String, "route_m": pl.Float64, "kind": pl.String, "part": pl.String, "part_number": pl.String, "length_m": pl.Float64}
+    schema: dict[str, Any] = {
+        "choice": rows.schema["choice"],
+        "shape": pl.String,
+        "route_m": pl.Float64,
+        "kind": pl.String,
+        "part": pl.String,
+        "part_number": pl.String,
+        "length_m": pl.Float64,
+    }
     return rows.join(pl.DataFrame(decided, schema=schema, orient="row"), on=["choice", "shape", "route_m"], how="left", maintain_order="left")
 
 

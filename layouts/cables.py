@@ -127,7 +127,7 @@ def _choose(topology: Topology, catalog: Catalog, classes: Sequence[CageClass], 
     limits: dict[str, float] = {**policy.max_length_m}
     choices: dict[tuple[object, ...], int] = {}
     values: list[Choice] = []
-    problems: list[Problem] = []
+    stuck: dict[str, tuple[Group, tuple[str, ...], list[int]]] = {}
     column = np.full(groups.height, -1, dtype=np.int32)
     keyed = groups.with_row_index("row").group_by(SIGNATURE, maintain_order=True).agg("row", "route_m")
     for signature in keyed.iter_rows(named=True):
@@ -145,7 +145,7 @@ def _choose(topology: Topology, catalog: Catalog, classes: Sequence[CageClass], 
             inside = bins == step
             found = options(group, float(steps[step]), catalog, limits, shapes) if step < len(steps) else []
             if not found:
-                problems.append(_no_cable(topology, catalog, group, shapes, groups[rows[inside].tolist()], links))
+                stuck.setdefault(f"{group} {shapes}", (group, shapes, []))[2].extend(rows[inside].tolist())
                 continue
             choice = best(found, group, float(steps[step]), catalog, policy.currency)
             if isinstance(choice, CopperChoice):
@@ -156,6 +156,7 @@ def _choose(topology: Topology, catalog: Catalog, classes: Sequence[CageClass], 
                 choices[key] = len(values)
                 values.append(choice)
             column[rows[inside]] = choices[key]
+    problems = [_no_cable(topology, catalog, group, shapes, groups[rows], links) for group, shapes, rows in stuck.values()]
     return values, groups.with_columns(pl.Series("choice", column)), problems
 
 

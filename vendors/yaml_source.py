@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -146,7 +147,14 @@ def validate(model: type[Model], source: Source, rule: str = "design") -> Model:
     try:
         return model.model_validate(source.data)
     except ValidationError as error:
-        raise DesignError([_problem(model, source, detail, rule) for detail in error.errors()]) from None
+        problems = [_problem(model, source, detail, rule) for detail in error.errors()]
+        raise DesignError(sorted(problems, key=lambda p: _line_of(p.where))) from None
+
+
+def _line_of(where: str) -> tuple[str, int]:
+    """Sort key of `file:line`."""
+    name, _, line = where.rpartition(":")
+    return (name, int(line)) if line.isdigit() else (where, 0)
 
 
 def _problem(model: type[BaseModel], source: Source, detail: ErrorDetails, rule: str) -> Problem:
@@ -162,9 +170,11 @@ def _problem(model: type[BaseModel], source: Source, detail: ErrorDetails, rule:
     what, _, fix = message.partition(" | ")
     value = detail["input"]
     shown = f" (given: {value!r})" if isinstance(value, str | int | float | bool) or value is None else ""
-    if detail["type"] != "value_error":
-        what = what[:1].lower() + what[1:]
-    return Problem(rule, where, f"{dotted}: {what}{shown}", fix=fix or "see the field reference for what it takes")
+    if detail["type"] == "value_error":
+        return Problem(rule, where, f"{dotted}: {what}", fix=fix)
+    if detail["type"] == "literal_error":
+        fix = did_you_mean(str(value), [word.strip("'") for word in re.findall(r"'[^']+'|\d+", what)])
+    return Problem(rule, where, f"{dotted}: {what[:1].lower()}{what[1:]}{shown}", fix=fix or "see the field reference for what it takes")
 
 
 def _fields_at(model: type[BaseModel], loc: Loc) -> list[str]:

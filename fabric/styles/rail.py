@@ -130,7 +130,7 @@ def _uneven(spec: FabricSpec, uplinks: _Uplinks, at: str) -> Problem:
     near = sorted(sorted(fits, key=lambda d: abs(d - asked))[:4])
     up = multiple(uplinks.least, asked)
     if up > uplinks.most:
-        why = f"a leaf has {uplinks.least} to {uplinks.most} uplinks, and none of these numbers is a multiple of {asked}"
+        why = f"a leaf has {uplinks.least} uplinks" + (f" and up to {uplinks.most}" if uplinks.most > uplinks.least else "") + f", which is no multiple of {asked}"
     else:
         why = f"{uplinks.leaves} leaves with {up} uplinks need {uplinks.leaves * up} spine ports, {asked} spines have {asked * uplinks.radix}"
     return Problem(

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+
 from railplan.fabric.build import build_topology
 from railplan.fabric.design import Design
 from railplan.fabric.tables import DEVICES, LINKS, NONE, PORT_NAMES, frame

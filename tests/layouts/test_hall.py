@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from railplan.fabric.hall_spec import HallSpec
 from railplan.layouts.hall import hall_problems, make_hall, measured_problems, row_name, stand_blocks, tray_path_m
 from railplan.vendors.catalog import Catalog

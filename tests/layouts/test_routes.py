@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from railplan.fabric.tables import NONE
 from railplan.fabric.topology import Topology
 from railplan.layouts.placement import Placement, place

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+
 from railplan.vendors.catalog import load_catalog
 from railplan.vendors.models import Copper, Fibre, Module
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from railplan.vendors.catalog import load_catalog
 from railplan.vendors.models import Breakout, CageGroup, Node, Switch
 

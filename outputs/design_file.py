@@ -1,0 +1,78 @@
+"""design.yaml: the design as resolved. Every default is spelled out and every `auto` is what the planner chose;
+planning the file again gives the same plan, and resolving it again gives the same file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import yaml
+
+from .. import __version__
+from ..layouts.sizes import nodes_in_a_rack
+from ..vendors.models import Switch
+
+if TYPE_CHECKING:
+    from ..fabric.design import FabricSpec
+    from ..plan import Plan
+
+HEADER = """\
+# {name} as railplan {version} planned it: every default is spelled out, every auto is what was chosen.
+# Planning this file again gives the same plan. Before changing the number of nodes or the style, set to auto what should
+# follow from it: tiers, planes, nodes_per_su, rails_per_leaf; remove spines_per_plane and the rows of the hall.
+"""
+
+
+def files(plan: Plan) -> dict[str, bytes]:
+    """Render design.yaml."""
+    text = yaml.safe_dump(resolved(plan), sort_keys=False, allow_unicode=True, width=120)
+    return {"design.yaml": (HEADER.format(name=plan.design.name, version=__version__) + text).encode()}
+
+
+def resolved(plan: Plan) -> dict[str, Any]:
+    """The design as plain data, nothing left to choose."""
+    data: dict[str, Any] = plan.design.model_dump(mode="json")
+    data["nodes"]["name_width"] = plan.design.nodes.width
+    for name, spec in plan.design.fabrics.items():
+        data["fabrics"][name] |= _fabric_choices(plan, name, spec)
+    data["hall"] |= _hall_choices(plan)
+    return data
+
+
+def _fabric_choices(plan: Plan, name: str, spec: FabricSpec) -> dict[str, Any]:
+    """What sizing chose. One tier has neither SUs nor spines, so their fields stay open."""
+    facts = plan.topology.fabrics[name]
+    nic = next(iter(plan.topology.profiles["node"].cages.values())).mode
+    choices: dict[str, Any] = {
+        "switch": facts.leaf_model,
+        "spine_switch": facts.spine_model,
+        "tiers": facts.tiers,
+        "planes": facts.planes,
+        "nic_mode": nic.name,
+        "rails_per_leaf": facts.rails_per_leaf,
+        "uplink_gbps": facts.uplink_gbps,
+        "switch_os": spec.switch_os or _switch_os(plan),
+    }
+    if facts.tiers > 1:
+        choices |= {"nodes_per_su": facts.nodes_per_su, "spines_per_plane": facts.spines_per_plane}
+    return choices
+
+
+def _switch_os(plan: Plan) -> str | None:
+    """The operating system that names the ports; None where leaves and spines run different ones."""
+    used = {profile.part.port_names[0].os for profile in plan.topology.profiles.values() if isinstance(profile.part, Switch)}
+    return used.pop() if len(used) == 1 else None
+
+
+def _hall_choices(plan: Plan) -> dict[str, Any]:
+    """Limits and fill of the racks, and the rows of a hall that was made to fit."""
+    hall = plan.placement.hall
+    choices: dict[str, Any] = {"rack_power_kw": round(hall.limits.power_w / 1000, 6), "rack_weight_kg": hall.limits.weight_kg}
+    per_rack, notes = nodes_in_a_rack(plan.topology, hall.limits)
+    if not notes:
+        choices["nodes_per_rack"] = per_rack
+    if not plan.design.hall.rows:
+        rows = hall.positions.group_by("row", maintain_order=True).agg(pl.len().alias("racks"), pl.col("y_m").first())
+        choices["rows"] = [{"name": name, "racks": racks, "x_m": 0.0, "y_m": y_m, "blocked": []} for name, racks, y_m in rows.iter_rows()]
+    return choices

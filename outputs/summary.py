@@ -1,0 +1,137 @@
+"""summary.json: what the plan holds, counted from its tables, and what was proved. The other summaries are made of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from .. import __version__
+from ..fabric.tables import TIERS
+
+if TYPE_CHECKING:
+    from ..plan import Plan
+
+KINDS = ("dac", "acc", "aec", "aoc", "mmf", "smf")
+COPPER = ("dac", "acc", "aec")
+FIBRES = ("mmf", "smf")
+
+
+def files(plan: Plan) -> dict[str, bytes]:
+    """Render summary.json."""
+    return {"summary.json": (json.dumps(summary(plan), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()}
+
+
+def summary(plan: Plan) -> dict[str, Any]:
+    """Counts and proofs; links are port to port at the port's speed, cables are things a person carries."""
+    present = plan.topology.devices.filter("present")
+    cables, racks = plan.cabling.cables, plan.placement.racks
+    compute = plan.topology.links.filter((pl.col("fabric") == "compute") & (pl.col("gpu") >= 0))
+    fibres = cables.filter(pl.col("kind").is_in(FIBRES))
+    return {
+        "design": plan.design.name,
+        "railplan": __version__,
+        "nodes": present.filter(pl.col("role") == "node").height,
+        "gpus": compute.select("a_dev", "gpu").n_unique(),
+        "fabrics": {name: _fabric(plan, name) for name in plan.topology.fabrics},
+        "cables": {"total": cables.height, "by_kind": {kind: cables.filter(pl.col("kind") == kind).height for kind in KINDS}},
+        "modules": dict(plan.cabling.modules.group_by("part").len().sort("part").iter_rows()),
+        "fibres": _by_length(fibres),
+        "copper": _by_length(cables.filter(~pl.col("kind").is_in(FIBRES))),
+        "racks": {
+            "used": racks.filter(~pl.col("reserved")).height,
+            "power_kw": round(racks["power_w"].sum() / 1000, 3),
+            "reserved": racks.filter("reserved").height,
+        },
+        "cost": cost(plan),
+        "placement": _placement(plan),
+        "growth": _growth(plan),
+        "findings": {f"{level}s": sum(p.level == level for p in plan.findings) for level in ("error", "warning", "note")},
+    }
+
+
+def _fabric(plan: Plan, name: str) -> dict[str, Any]:
+    facts, proof = plan.topology.fabrics[name], plan.proofs[name]
+    switches = plan.topology.devices.filter(pl.col("present") & (pl.col("fabric") == name) & pl.col("role").is_in(("leaf", "spine", "core")))
+    links = plan.topology.links.filter(pl.col("fabric") == name)
+    leaves = switches.filter(pl.col("role") == "leaf")
+    pairs = links.filter(pl.col("tier") == "leaf-spine").group_by("a_dev", "b_dev").len()
+    return {
+        "family": facts.family,
+        "switch": facts.leaf_model,
+        "spine_switch": facts.spine_model,
+        "style": facts.style,
+        "tiers": switches["role"].n_unique(),
+        "planes": switches["plane"].n_unique(),
+        "rails": links.filter(pl.col("rail") >= 0)["rail"].n_unique(),
+        "pods": leaves["pod"].n_unique(),
+        "leaves": leaves.height,
+        "spines": switches.filter(pl.col("role") == "spine").height,
+        "cores": switches.filter(pl.col("role") == "core").height,
+        "links": {tier: links.filter(pl.col("tier") == tier).height for tier in TIERS},
+        "ufm_links": links.filter(pl.col("series") == "U").height,
+        "links_per_leaf_spine_pair": pairs["len"].max() or 0,
+        "oversubscription": {
+            "designed": _number(proof.designed_oversubscription),
+            "worst_leaf": _number(proof.worst_leaf_oversubscription),
+            "worst_tier": _number(proof.worst_tier_oversubscription),
+        },
+        "bisection": {
+            "required_gbps": proof.required_gbps,
+            "by_count_gbps": proof.by_count_gbps,
+            "by_flow_gbps": proof.by_flow_gbps,
+            "non_blocking": proof.non_blocking,
+            "worst_split": proof.worst_split,
+        },
+    }
+
+
+def _number(value: float) -> float | None:
+    """JSON has no infinity: a leaf without uplinks has null."""
+    return value if math.isfinite(value) else None
+
+
+def _by_length(cables: pl.DataFrame) -> dict[str, dict[str, int]]:
+    """Part -> sold length in m -> number of cables."""
+    found: dict[str, dict[str, int]] = {}
+    for part, length_m, count in cables.group_by("part", "length_m").len().sort("part", "length_m").iter_rows():
+        found.setdefault(part, {})[f"{length_m:g}"] = count
+    return found
+
+
+def cost(plan: Plan) -> dict[str, Any]:
+    """Total in the design's currency, spares included; rows without a price and rows in another currency are counted, not added."""
+    currency, bom = plan.design.cables.currency, plan.bom
+    own = bom.filter(pl.col("total").is_not_null() & (pl.col("currency") == currency))
+    return {
+        "currency": currency,
+        "total": round(own["total"].sum(), 2),
+        "unpriced_rows": bom["total"].null_count(),
+        "other_currency_rows": bom.height - own.height - bom["total"].null_count(),
+        "rows": bom.height,
+    }
+
+
+def cost_line(cost: dict[str, Any]) -> str:
+    """The total, and how many rows of the bill it misses."""
+    missing = []
+    if cost["unpriced_rows"]:
+        missing.append(f"{cost['unpriced_rows']} of {cost['rows']} rows have no price")
+    if cost["other_currency_rows"]:
+        missing.append(f"{cost['other_currency_rows']} rows are in another currency")
+    return f"{cost['total']:,.0f} {cost['currency']}" + (f", not complete: {', '.join(missing)}" if missing else ", every row priced")
+
+
+def _placement(plan: Plan) -> dict[str, Any]:
+    """What the placement costs in optical modules; the reference arrangement is its own baseline."""
+    modules = float(plan.cabling.modules.height)
+    gap_percent = 100.0 if modules else 0.0
+    return {"objective": modules, "bound": 0.0, "gap_percent": gap_percent, "baseline": modules, "status": "feasible" if modules else "optimal", "seconds": 0.0}
+
+
+def _growth(plan: Plan) -> dict[str, int]:
+    """The final number of nodes, and devices and racks that places are kept for."""
+    devices = plan.topology.devices
+    return {"nodes": devices.filter(pl.col("role") == "node").height, "future_devices": devices.filter(~pl.col("present")).height}

@@ -1,0 +1,124 @@
+"""The plan's tables as people and programs read them: names instead of numbers, sorted, units in the column names.
+
+What does not apply is null (an empty cell), never -1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from ..fabric.tables import NONE
+
+if TYPE_CHECKING:
+    from ..plan import Plan
+
+CABLE_COLUMNS = (
+    *("cable", "fabric", "tier", "rail", "plane", "a_device", "a_port", "a_rack", "a_ru", "b_device", "b_port", "b_rack", "b_ru", "gbps", "kind", "part"),
+    *("length_m", "route_m", "a_module", "b_module", "a_label", "b_label"),
+    *("links", "part_number", "out_m", "up_m", "along_m", "across_m", "down_m", "slack_m", "length_source"),
+)
+"""Columns of cables.csv: the promised ones, then more."""
+
+RACK_COLUMNS = ("rack", "row", "position", "x_m", "y_m", "used_ru", "power_w", "weight_kg", "role", "height_ru", "reserved")
+BOM_COLUMNS = ("category", "part", "description", "unit", "quantity", "spares", "unit_price", "currency", "total", "price_source", "part_number", "length_m")
+PORT_COLUMNS = ("device", "port", "cage", "os_name", "gpu", "peer_device", "peer_port", "cable", "fabric", "tier", "rail", "plane", "gbps")
+
+
+def devices(plan: Plan) -> pl.DataFrame:
+    """One row for each device that is built now, in device order."""
+    every = plan.topology.devices.hstack(plan.placement.places.select("rack", "ru", "height_ru", "power_w"))
+    return every.filter("present").select("device", "model", "role", "fabric", _known("pod"), "rail", _known("plane"), "rack", "ru", "height_ru", "power_w")
+
+
+def ports(plan: Plan) -> pl.DataFrame:
+    """One row for each used port, in device and faceplate order; both ends of a link have one."""
+    return link_ends(plan).select(PORT_COLUMNS)
+
+
+def cables(plan: Plan) -> pl.DataFrame:
+    """One row for each physical cable, by cable id."""
+    return plan.cabling.cables.select(CABLE_COLUMNS).sort("cable")
+
+
+def racks(plan: Plan) -> pl.DataFrame:
+    """One row for each rack in use or kept for growth, in hall order."""
+    return plan.placement.racks.select(RACK_COLUMNS)
+
+
+def bom(plan: Plan) -> pl.DataFrame:
+    """One row for each part, and for each length of a cable."""
+    return plan.bom.select(BOM_COLUMNS)
+
+
+def labels(plan: Plan) -> pl.DataFrame:
+    """One row for each physical end of a cable: a split cable has one for its head and one for each tail."""
+    ends = link_ends(plan)
+    return (
+        ends.sort("link")
+        .group_by("cable", "end", "dev", "cage_no", "connector", maintain_order=True)
+        .agg(pl.col("device").first(), place("rack", "ru", "port", "device").alias("near"), place("peer_rack", "peer_ru", "peer_port", "peer_device").alias("far"))
+        .sort("cable", "end", "dev", "cage_no", "connector")
+        .select("cable", "end", "device", "near", "far", pl.format("{} {} > {}", "cable", "near", "far").alias("text"))
+    )
+
+
+def port_map(plan: Plan, tick: str) -> pl.DataFrame:
+    """The ports as a crew walks them: rack by rack, from the top down, ports in faceplate order; `tick` fills the column `done`."""
+    cable = plan.cabling.cables.select("cable", "length_m", "kind")
+    order = plan.placement.racks.select("rack").with_row_index("rack_no")
+    walk = link_ends(plan).join(cable, on="cable", how="left", maintain_order="left").join(order, on="rack", how="left", maintain_order="left")
+    return walk.sort("rack_no", "ru", "dev", "cage_no", "child", descending=[False, True, False, False, False]).with_columns(pl.lit(tick).alias("done"))
+
+
+def findings(plan: Plan) -> pl.DataFrame:
+    """One row for each warning and note, as the plan orders them."""
+    rows = [(p.level, p.rule, p.where, p.what, p.why, p.fix) for p in plan.findings]
+    return pl.DataFrame(rows, schema=dict.fromkeys(("level", "rule", "where", "what", "why", "fix"), pl.String()), orient="row")
+
+
+def link_ends(plan: Plan) -> pl.DataFrame:
+    """Both ends of every link with names, places and cable, sorted by device, cage and port.
+
+    `end` is A or B as in the cables table; `connector` is the plug or fibre connector in the cage that the port is on.
+    """
+    links = plan.topology.links.with_columns(plan.cabling.cables["cable"].gather(plan.cabling.carried["cable_no"]))
+    named = {end: _named_ends(plan, end) for end in "ab"}
+    shared = links.select("link", "fabric", "tier", _known("rail"), _known("plane"), _known("gpu"), "gbps", "cable")
+    halves = []
+    for end, peer in ("ab", "ba"):
+        far = named[peer].select(pl.col("device", "port", "rack", "ru").name.prefix("peer_"))
+        halves.append(pl.concat([shared.select(pl.lit(end.upper()).alias("end"), pl.all()), named[end], far], how="horizontal"))
+    return pl.concat(halves).sort("dev", "cage_no", "child")
+
+
+def _named_ends(plan: Plan, end: str) -> pl.DataFrame:
+    """One end of every link, in link order: device, port, cage, connector, rack and unit."""
+    topology = plan.topology
+    places = topology.devices.select("dev", "device", "profile").hstack(plan.placement.places.select("rack", "ru"))
+    sides = topology.links.select(pl.col(f"{end}_dev").alias("dev"), pl.col(f"{end}_cage").alias("cage_no"), pl.col(f"{end}_child").alias("child"))
+    counts = [(p.name, use.cage, use.ports) for p in topology.profiles.values() for use in p.cages.values()]
+    cages = pl.DataFrame(counts, schema={"profile": pl.String, "cage_no": pl.Int32, "cage_ports": pl.Int32}, orient="row")
+    names = topology.port_names.rename({"cage": "cage_no", "cage_label": "cage"})
+    modules = plan.cabling.modules.select("dev", pl.col("cage").alias("cage_no"), "connectors", pl.col("part").alias("module"))
+    return (
+        sides.join(places, on="dev", how="left", maintain_order="left")
+        .join(names, on=["profile", "cage_no", "child"], how="left", maintain_order="left")
+        .join(cages, on=["profile", "cage_no"], how="left", maintain_order="left")
+        .join(modules, on=["dev", "cage_no"], how="left", maintain_order="left")
+        .with_columns((pl.col("child") * pl.col("connectors").fill_null(1) // pl.col("cage_ports")).alias("connector"))
+        .select("dev", "device", "cage_no", "child", "cage", "port", "os_name", "connector", "module", "rack", "ru")
+    )
+
+
+def place(rack: str, ru: str, port: str, device: str) -> pl.Expr:
+    """RACK-Uru-PORT of a group of link ends; ports of one device share the rack and unit (after TIA-606)."""
+    spot = pl.format("{}-U{}", rack, pl.col(ru).cast(pl.String).str.zfill(2))
+    together = pl.format("{}-{}", spot.first(), pl.col(port).str.join("+"))
+    return pl.when(pl.col(device).n_unique() == 1).then(together).otherwise(pl.format("{}-{}", spot, port).str.join("+"))
+
+
+def _known(column: str) -> pl.Expr:
+    """The column with null where it does not apply."""
+    return pl.when(pl.col(column) != NONE).then(pl.col(column)).alias(column)

@@ -1,0 +1,119 @@
+"""The summary and the problems of a plan as a person reads them on a terminal.
+
+Everything is printed as plain text objects: words in brackets in a name or a path are no markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from ..problems import Problem
+from .summary import COPPER, cost_line, summary
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..plan import Plan
+
+GROUPS_SHOWN = 4
+LEVELS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+"""Level -> colour, the gravest first."""
+
+
+def print_summary(plan: Plan, console: Console) -> None:
+    """Print about ten lines: size, fabric, proof, racks, cables, cost, findings."""
+    facts = summary(plan)
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column()
+    for head, text in _lines(facts):
+        grid.add_row(Text(head), text if isinstance(text, Text) else Text(text))
+    for i, text in enumerate(_findings(plan.findings)):
+        grid.add_row(Text("" if i else "findings"), text)
+    console.print(grid)
+
+
+def print_problems(problems: Sequence[Problem], console: Console) -> None:
+    """Print every problem, the gravest first: where and what, then why and fix; beside errors the rest is only counted."""
+    errors = [p for p in problems if p.level == "error"]
+    for problem in errors or sorted(problems, key=lambda p: list(LEVELS).index(p.level)):
+        text = Text(f"{problem.level}  ", style=LEVELS[problem.level])
+        text.append(str(problem), style="default")
+        console.print(text, soft_wrap=True)
+    if errors and len(errors) < len(problems):
+        console.print(Text(f"{_count(len(problems) - len(errors), 'warning or note', 'warnings and notes')} not shown beside the errors", style="dim"))
+
+
+def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str | Text]]:
+    yield facts["design"], f"{_count(facts['nodes'], 'node')}, {_count(facts['gpus'], 'GPU')}" + _growth(facts)
+    for name, fabric in facts["fabrics"].items():
+        yield from _fabric_lines(name, fabric)
+    racks, cables = facts["racks"], facts["cables"]
+    kept = f", {racks['reserved']:,} more kept for growth" if racks["reserved"] else ""
+    yield "racks", f"{_count(racks['used'], 'rack')}{kept}, {racks['power_kw']:,.1f} kW at most"
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in cables["by_kind"].items() if count)
+    copper = sum(cables["by_kind"][kind] for kind in COPPER)
+    share = f"; {copper / cables['total']:.0%} copper" if cables["total"] else ""
+    yield "cables", f"{cables['total']:,} cables: {kinds}{share}; {sum(facts['modules'].values()):,} modules"
+    yield "cost", cost_line(facts["cost"])
+
+
+def _growth(facts: dict[str, Any]) -> str:
+    final = facts["growth"]["nodes"]
+    return f", to grow to {final:,} nodes" if final > facts["nodes"] else ""
+
+
+def _fabric_lines(name: str, fabric: dict[str, Any]) -> Iterator[tuple[str, str | Text]]:
+    models = dict.fromkeys((fabric["switch"], fabric["spine_switch"]) if fabric["spines"] else (fabric["switch"],))
+    yield name, f"{fabric['family']}, style {fabric['style']}, {' and '.join(models)}"
+    words = (("tiers", "tier", ""), ("planes", "plane", ""), ("pods", "SU", ""), ("leaves", "leaf", "leaves"), ("spines", "spine", ""), ("cores", "core", ""))
+    yield "", ", ".join(_count(fabric[key], one, many) for key, one, many in words if fabric[key])
+    ufm = f" ({fabric['ufm_links']} of them UFM)" if fabric["ufm_links"] else ""
+    links = ", ".join(f"{n:,} {tier}{ufm if tier == 'node-leaf' else ''}" for tier, n in fabric["links"].items() if n)
+    pair = fabric["links_per_leaf_spine_pair"]
+    yield "links", links + (f"; {pair} between each leaf and spine" if pair else "")
+    proof, ratio = fabric["bisection"], fabric["oversubscription"]
+    good = min(proof["by_count_gbps"], proof["by_flow_gbps"]) >= proof["required_gbps"]
+    verdict = "non-blocking" if proof["non_blocking"] else f"{_ratio(ratio['designed'])} as designed" if good else "NOT ENOUGH"
+    text = Text(f"bisection {_tbps(proof['required_gbps'])} needed, {_tbps(proof['by_count_gbps'])} by count, {_tbps(proof['by_flow_gbps'])} by flow: ")
+    yield "proof", text.append(verdict, style="bold green" if good else "bold red")
+    yield "ratio", f"oversubscription {_ratio(ratio['designed'])} designed, {_ratio(ratio['worst_leaf'])} at the worst leaf, {_ratio(ratio['worst_tier'])} over the tier"
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _tbps(gbps: int) -> str:
+    return f"{gbps / 1000:,g} Tb/s"
+
+
+def _ratio(value: float | None) -> str:
+    return "no uplinks" if value is None else f"{value:.4g}:1"
+
+
+def _findings(problems: Sequence[Problem]) -> Iterator[Text]:
+    """A count by level, then the first groups of alike findings, one line each."""
+    counts = {level: sum(p.level == level for p in problems) for level in LEVELS}
+    yield Text(", ".join(_count(n, level) for level, n in counts.items() if n) or "none")
+    groups = list(_alike(p for p in problems if p.level != "note"))[:GROUPS_SHOWN]
+    for first, same in groups:
+        text = Text(f"{first.level}  ", style=LEVELS[first.level])
+        text.append(f"{first.where}  {first.what}" if first.where else first.what, style="default")
+        yield text.append(f"  (and {same} more of {first.rule})" if same else "", style="dim")
+    rest = len(problems) - sum(1 + same for _, same in groups)
+    if rest:
+        yield Text(f"and {rest} more in findings.csv", style="dim")
+
+
+def _alike(problems: Iterable[Problem]) -> Iterator[tuple[Problem, int]]:
+    """The first finding of each level and rule, gravest level first, and how many more there are of it."""
+    groups: dict[tuple[int, str], list[Problem]] = {}
+    for problem in problems:
+        groups.setdefault((list(LEVELS).index(problem.level), problem.rule), []).append(problem)
+    for _, group in sorted(groups.items(), key=lambda item: item[0][0]):
+        yield group[0], len(group) - 1

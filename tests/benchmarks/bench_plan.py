@@ -1,0 +1,56 @@
+"""Seconds and peak memory of whole `railplan` processes, with their budgets and the ratio to bare imports."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+REPEATS = 3
+IMPORTS = "import polars, pydantic, yaml, numpy, scipy.sparse.csgraph, ortools.graph.python.max_flow"
+B300 = ["--node", "hgx-b300", "--family", "spectrum-x", "--planes", "2"]
+CASES: list[tuple[str, list[str], float, int]] = [
+    ("--help", ["--help"], 0.3, 100),
+    ("1,024 GPUs, every output", ["plan", "--nodes", "128", *B300, "-o", "{dir}"], 5.0, 400),
+    ("1,024 GPUs, tables alone", ["plan", "--nodes", "128", *B300, "--only", "csv", "-o", "{dir}"], 1.5, 400),
+    ("2,304 GPUs, every output", ["plan", "--nodes", "288", *B300, "-o", "{dir}"], 8.0, 800),
+    ("8,192 GPUs, every output", ["plan", "--nodes", "1024", *B300, "-o", "{dir}"], 30.0, 2000),
+    ("8,192 GPUs, tables alone", ["plan", "--nodes", "1024", *B300, "--only", "csv", "-o", "{dir}"], 5.0, 2000),
+]
+"""Name, arguments, budget in seconds, budget in MB (2 cores)."""
+
+
+def measure(command: list[str]) -> tuple[float, float]:
+    """(seconds, peak MB) of one process, the best of a few runs."""
+    best, peak = float("inf"), 0.0
+    for _ in range(REPEATS):
+        with tempfile.TemporaryDirectory() as folder:
+            full = [part.replace("{dir}", str(Path(folder) / "plan")) for part in command]
+            begin = time.perf_counter()
+            process = subprocess.Popen(full, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            _, status, usage = os.wait4(process.pid, 0)
+            seconds = time.perf_counter() - begin
+            if status:
+                sys.exit(f"{' '.join(full)} failed")
+            best, peak = min(best, seconds), max(peak, usage.ru_maxrss / 1024)
+    return best, peak
+
+
+def main() -> None:
+    """Print the table; exit status 1 when a budget is missed."""
+    base, _ = measure([sys.executable, "-c", IMPORTS])
+    print(f"{'imports alone':<28}{base:8.2f} s")
+    missed = False
+    for name, arguments, seconds_budget, mb_budget in CASES:
+        seconds, peak = measure([sys.executable, "-m", "railplan", *arguments])
+        late = seconds > seconds_budget or peak > mb_budget
+        missed |= late
+        print(f"{name:<28}{seconds:8.2f} s of {seconds_budget:4.1f}{peak:8.0f} MB of {mb_budget:5d}{seconds / base:8.1f} x imports{'   MISSED' if late else ''}")
+    sys.exit(missed)
+
+
+if __name__ == "__main__":
+    main()
