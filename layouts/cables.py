@@ -124,7 +124,7 @@ SIGNATURE = ["a_cages", "b_cages", "links", "a_links", "b_links", "a_classes", "
 def _choose(topology: Topology, catalog: Catalog, classes: Sequence[CageClass], links: pl.DataFrame, groups: pl.DataFrame) -> tuple[list[Choice], pl.DataFrame, list[Problem]]:
     """Decide each kind of group once for each length sold; adds column `choice` (row of the list) to the groups."""
     policy = topology.design.cables
-    limits: dict[str, float] = {**policy.max_length_m}
+    limits: dict[str, float] = {str(kind): length for kind, length in policy.max_length_m.items()}
     choices: dict[tuple[object, ...], int] = {}
     values: list[Choice] = []
     stuck: dict[str, tuple[Group, tuple[str, ...], list[int]]] = {}

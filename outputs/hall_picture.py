@@ -162,9 +162,9 @@ def _aisles(floor: Floor, depth_m: float, crosses: Sequence[float]) -> list[str]
         low, high = min(a[1], b[1]), max(a[2], b[2])
         parts.append(rect((low, top), (high - low, bottom - top), COLD if cold else HOT, stroke="none"))
         size = min(13.0, (bottom - top) * 0.6)
-        parts.append(
-            text(((left + right) / 2 + 24, (top + bottom) / 2 + size * 0.36), words, size, anchor="middle", colour="#004a75" if cold else "#8a3c00", width=right - left - 56)
-        )
+        begin, end = max(pairwise([left, *sorted(x for x in crosses if left < x < right), right]), key=lambda gap: gap[1] - gap[0])
+        at = ((begin + end) / 2, (top + bottom) / 2 + size * 0.36)
+        parts.append(text(at, words, size, anchor="middle", colour="#004a75" if cold else "#8a3c00", width=end - begin - 8))
     return parts
 
 
@@ -236,7 +236,7 @@ def _run(words: str, run: Sequence[Spot], front: int, floor: Floor) -> list[str]
     """Write once, over neighbouring racks of one kind, what they are."""
     wide, deep = floor.rack
     room = run[-1].at[0] + wide - run[0].at[0] - 4
-    lines = [words] if text_width(words, 8) <= room else words.split(" + ")
+    lines = [words] if text_width(words, 10) <= room else words.split(" + ")
     if max(text_width(w, 5) for w in lines) > room or deep < 20 * len(lines):
         lines = ["net"] if run[0].kind == "network" and text_width("net", 5) <= room else []
     x, y = run[0].at[0] + room / 2 + 2, run[0].at[1] + deep / 2 - front * deep * 0.27 + 4 - 6 * (len(lines) - 1)
@@ -299,4 +299,3 @@ def _line_legend(at: Point, crossed: bool) -> list[str]:
         parts += [line((x, at[1] + 6), (x + 26, at[1] + 6), colour, thick=thick), text((x + 32, at[1] + 10), words, 11)]
         x += 32 + text_width(words, 11) + 18
     return parts
-

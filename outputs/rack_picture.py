@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -14,6 +14,8 @@ from .svg import FAINT, INK, MARGIN, ROLE_COLOURS, RULE, Point, header, ink_on, 
 if TYPE_CHECKING:
     from ..plan import Plan
 
+Row = dict[str, Any]
+"""A row of a table: RACKS, or `_devices`."""
 RACKS_MAX = 60
 """More racks than this are too many to draw one by one."""
 NETWORK_MAX = 24
@@ -28,8 +30,8 @@ ROLE_WORDS = {"node": "GPU node", "leaf": "leaf switch", "spine": "spine switch"
 class Kind:
     """Racks filled alike: their rows of RACKS, the first of them as the example, and its devices (rows of `_devices`)."""
 
-    racks: tuple[dict[str, object], ...]
-    devices: tuple[dict[str, object], ...]
+    racks: tuple[Row, ...]
+    devices: tuple[Row, ...]
 
 
 def files(plan: Plan) -> dict[str, bytes]:
@@ -55,7 +57,7 @@ def files(plan: Plan) -> dict[str, bytes]:
             again, row = row == shelf[0].racks[0]["row"], shelf[0].racks[0]["row"]
             parts.append(text((MARGIN, y + 4), f"Row {row}" + (", continued" if again else ""), 14, bold=True))
             y += 14
-        units = max(int(str(kind.racks[0]["height_ru"])) for kind in shelf)
+        units = max(kind.racks[0]["height_ru"] for kind in shelf)
         for column, kind in enumerate(shelf):
             parts += _rack(kind, (MARGIN + column * (GUTTER + WIDTH + GAP) + GUTTER, y), units)
         y += units * UNIT + 92
@@ -73,17 +75,17 @@ def _devices(plan: Plan) -> pl.DataFrame:
 def _kinds(plan: Plan) -> list[Kind]:
     """Racks in hall order, each its own kind; in large halls racks filled alike together, network racks only when they are many."""
     racks = plan.placement.racks.to_dicts()
-    inside: dict[str, list[dict[str, object]]] = {rack["rack"]: [] for rack in racks}
+    inside: dict[str, list[Row]] = {rack["rack"]: [] for rack in racks}
     for device in _devices(plan).sort("rack", "ru", descending=[False, True]).iter_rows(named=True):
         inside[device["rack"]].append(device)
     fold_network = sum(rack["role"] == "network" for rack in racks) > NETWORK_MAX
-    alike: dict[tuple[object, ...], list[dict[str, object]]] = {}
+    alike: dict[tuple[object, ...], list[Row]] = {}
     for rack in racks:
         key: tuple[object, ...] = (rack["rack"],)
         if len(racks) > RACKS_MAX and (rack["role"] == "node" or fold_network):
             key = (rack["role"], *((d["ru"], d["height_ru"], d["role"], d["model"], d["present"]) for d in inside[rack["rack"]]))
         alike.setdefault(key, []).append(rack)
-    return [Kind(tuple(members), tuple(inside[str(members[0]["rack"])])) for members in alike.values()]
+    return [Kind(tuple(members), tuple(inside[members[0]["rack"]])) for members in alike.values()]
 
 
 def _lines(kinds: Sequence[Kind], folded: bool) -> list[list[Kind]]:
@@ -103,7 +105,8 @@ def _facts(plan: Plan, kinds: Sequence[Kind]) -> list[str]:
     node, network = (int((built["role"] == role).sum()) for role in ("node", "network"))
     later = racks.height - built.height
     count = f"{plural(racks.height, 'rack')}: {node:,} with nodes, {network:,} with network only" + (f", {later:,} reserved for growth" if later else "")
-    load = f"{racks['power_w'].sum() / 1000:,.1f} kW and {racks['weight_kg'].sum():,.0f} kg in all; a rack may hold {limits.height_ru} U, {limits.power_w / 1000:g} kW, {limits.weight_kg:,.0f} kg."
+    most = f"{limits.height_ru} U, {limits.power_w / 1000:g} kW, {limits.weight_kg:,.0f} kg"
+    load = f"{racks['power_w'].sum() / 1000:,.1f} kW and {racks['weight_kg'].sum():,.0f} kg in all; a rack may hold {most}."
     drawn = f" {len(kinds):,} drawn, the {racks.height - len(kinds):,} others are filled like one of them: see the list below." if len(kinds) < racks.height else " All drawn."
     return [f"{count}.{drawn}", load + " Units count from 1 at the bottom; power is the highest draw."]
 
@@ -111,10 +114,10 @@ def _facts(plan: Plan, kinds: Sequence[Kind]) -> list[str]:
 def _rack(kind: Kind, at: Point, units_of_shelf: int) -> list[str]:
     """Draw one rack with its foot on the shelf's floor, unit numbers to its left and its figures below."""
     rack = kind.racks[0]
-    units = int(str(rack["height_ru"]))
+    units = rack["height_ru"]
     x, floor = at[0], at[1] + units_of_shelf * UNIT
     high = units * UNIT
-    reserved = bool(rack["reserved"])
+    reserved = rack["reserved"]
     parts = [rect((x, floor - high), (WIDTH, high), "#f4f4f4", stroke=INK, thick=2, dash="6 3" if reserved else "")]
     for unit in range(1, units + 1):
         y = floor - (unit - 1) * UNIT
@@ -123,10 +126,10 @@ def _rack(kind: Kind, at: Point, units_of_shelf: int) -> list[str]:
             parts.append(f'<path d="M{x:g} {y:g}h{WIDTH:g}" stroke="#dedede" stroke-width="0.5"/>')
     for device in kind.devices:
         parts += _device(device, x, floor)
-    used, kilowatts, kilograms = int(str(rack["used_ru"])), float(str(rack["power_w"])) / 1000, float(str(rack["weight_kg"]))
-    middle, name = x + WIDTH / 2, str(rack["rack"])
+    used, kilowatts, kilograms = rack["used_ru"], float(rack["power_w"]) / 1000, float(rack["weight_kg"])
+    middle, name = x + WIDTH / 2, rack["rack"]
     parts.append(text((middle, floor + 18), name, 14, anchor="middle", bold=True, width=WIDTH))
-    planned = sum(int(str(device["height_ru"])) for device in kind.devices)
+    planned = sum(device["height_ru"] for device in kind.devices)
     what, load = (f"{used} of {units} U used", f"{kilowatts:,.1f} kW, {kilograms:,.0f} kg") if not reserved else ("reserved for growth", f"0 of {units} U used, {planned} U later")
     parts += [text((middle, floor + 33), what, 10, anchor="middle"), text((middle, floor + 47), load, 10, anchor="middle")]
     if len(kind.racks) > 1:
@@ -134,9 +137,9 @@ def _rack(kind: Kind, at: Point, units_of_shelf: int) -> list[str]:
     return parts
 
 
-def _device(device: dict[str, object], x: float, floor: float) -> list[str]:
-    ru, height = int(str(device["ru"])), int(str(device["height_ru"]))
-    role, name, present = str(device["role"]), str(device["device"]), bool(device["present"])
+def _device(device: Row, x: float, floor: float) -> list[str]:
+    ru, height = device["ru"], device["height_ru"]
+    role, name, present = device["role"], device["device"], device["present"]
     top, high = floor - (ru - 1 + height) * UNIT, height * UNIT
     fill = ROLE_COLOURS[role] if present else "url(#later)"
     ink = ink_on(ROLE_COLOURS[role]) if present else INK
@@ -174,6 +177,6 @@ def _list(kinds: Sequence[Kind], y: float, width: float) -> tuple[list[str], flo
     return parts, y
 
 
-def _names(racks: Sequence[dict[str, object]]) -> str:
+def _names(racks: Sequence[Row]) -> str:
     """Rack names as spans within their rows: A01-A08, B02."""
-    return ", ".join(spans((int(str(r["position"])) for r in members), f"{row}{{:02d}}") for row, members in groupby(racks, key=lambda r: r["row"]))
+    return ", ".join(spans((r["position"] for r in members), f"{row}{{:02d}}") for row, members in groupby(racks, key=lambda r: r["row"]))

@@ -27,9 +27,9 @@ def write_plan(files: Mapping[str, bytes], folder: Path, force: bool = False) ->
     target = Path(os.path.realpath(folder))
     try:
         present = _entries(target, folder)
-        _refuse(files, target, present, folder, force)
         if all(present.get(name) == data for name, data in files.items()):
             return
+        _refuse(files, target, present, folder, force)
         kept = [name for name in present if name not in FILE_NAMES]
         if _same_plan(files, present):
             kept += [name for name in present if name in FILE_NAMES and name not in files]

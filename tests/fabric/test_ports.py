@@ -40,7 +40,9 @@ def test_an_eight_way_split_takes_the_odd_cages_and_leaves_the_even_ones_dead():
     assert sorted(assignment.cages) == [1, 3, 5, 6]
 
 
-@pytest.mark.parametrize(("switch", "kind", "ports"), [(SN5600, G400, 128), (SN5600, G800, 64), (SN5600, G100, 256), (QM9700, G400, 64)])
+@pytest.mark.parametrize(
+    ("switch", "kind", "ports"), [(SN5600, G400, 128), (SN5600, G800, 64), (SN5600, G100, 256), (QM9700, G400, 64), (CATALOG.switches["dell-z9864f-on"], G100, 320)]
+)
 def test_port_count_is_that_of_the_data_sheet(switch, kind, ports):
     assert port_count(switch, kind) == ports
 

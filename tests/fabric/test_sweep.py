@@ -64,6 +64,14 @@ def test_odd_counts_are_proved_or_refused_when_oversubscribed(family, model, pla
     assert any(proved)
 
 
+@pytest.mark.parametrize("switch", ["nvidia-sn5600", "dell-z9864f-on", "arista-7060x6-64pe-b"])
+@pytest.mark.parametrize("planes", [1, 2, 4])
+def test_an_eight_way_split_is_proved_or_refused(switch, planes):
+    family = load_catalog().switches[switch].families[0]
+    proved = [is_proved_or_refused("hgx-b300", count, {"family": family, "switch": switch, "nic_mode": "8x100G", "planes": planes}) for count in (1, 3, 9, 31, 65)]
+    assert any(proved)
+
+
 @settings(max_examples=120, deadline=None, derandomize=True)
 @given(
     family=st.sampled_from(FAMILIES),

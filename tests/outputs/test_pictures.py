@@ -1,0 +1,272 @@
+"""The pictures: well-formed, complete, escaped, the same every time, and small where the cluster is large."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from railplan.fabric.bisection import prove
+from railplan.fabric.build import build_topology
+from railplan.fabric.design import Design
+from railplan.fabric.tables import DEVICES, LINKS, NONE, frame
+from railplan.layouts.placement import place
+from railplan.outputs import fabric_picture, hall_picture, rack_picture, svg
+from railplan.vendors.catalog import load_catalog
+
+PICTURES = {"fabric": fabric_picture, "rack": rack_picture, "hall": hall_picture}
+SVG = "{http://www.w3.org/2000/svg}"
+
+DESIGNS: dict[str, dict[str, Any]] = {
+    "one switch": {"nodes": {"model": "hgx-h100", "count": 4}, "fabric": {"family": "quantum-ndr"}},
+    "pair": {"nodes": {"model": "hgx-h100", "count": 12}, "fabric": {"family": "spectrum-x", "style": "pair"}},
+    "one su": {"nodes": {"model": "hgx-b300", "count": 64}, "fabric": {"family": "spectrum-x"}},
+    "growth": {"nodes": {"model": "hgx-b300", "count": 64, "grow_to": 128}, "fabric": {"family": "spectrum-x"}},
+    "ufm": {"nodes": {"model": "dgx-h100", "count": 127}, "fabric": {"family": "quantum-ndr", "ufm_links": 4}},
+    "five sus": {"nodes": {"model": "hgx-b300", "count": 288}, "fabric": {"family": "spectrum-x"}},
+    "large": {"nodes": {"model": "dgx-b300", "count": 1024}, "fabric": {"family": "spectrum-x"}},
+    "rows given": {
+        "nodes": {"model": "hgx-b300", "count": 40},
+        "fabric": {"family": "spectrum-x"},
+        "hall": {"rows": [{"name": "A", "racks": 12, "blocked": [5, 6]}, {"name": "B", "racks": 14}, {"name": "C", "racks": 9, "x_m": 1.4}]},
+    },
+    "long rows": {"nodes": {"model": "hgx-b300", "count": 64}, "fabric": {"family": "spectrum-x"}, "hall": {"rows": [{"name": "A", "racks": 120}, {"name": "B", "racks": 120}]}},
+}
+SMALL = ("one switch", "pair", "one su", "growth", "rows given")
+
+
+@cache
+def plan_of(name: str) -> Any:
+    spec = DESIGNS[name]
+    design = Design.model_validate({"nodes": spec["nodes"], "fabrics": {"compute": spec["fabric"]}, "hall": spec.get("hall", {})})
+    catalog = load_catalog()
+    topology = build_topology(design, catalog)
+    return SimpleNamespace(design=design, topology=topology, placement=place(topology, catalog), proofs={n: prove(topology, n) for n in topology.fabrics})
+
+
+def renamed(plan: Any, name: Callable[[str], str]) -> Any:
+    devices = plan.topology.devices.with_columns(pl.Series("device", [name(d) for d in plan.topology.devices["device"]]))
+    design = SimpleNamespace(name=name(plan.design.name))
+    return SimpleNamespace(design=design, topology=replace(plan.topology, devices=devices), placement=plan.placement, proofs=plan.proofs)
+
+
+def many_pods(pods: int) -> Any:
+    """Three tiers: in each SU four nodes, two leaves and two spines of its own; four cores over all; the last SU has three nodes."""
+    plan = plan_of("one switch")
+    devices: list[tuple[str, int, int]] = []
+    wires: list[tuple[str, int, int]] = []
+    cores = range(pods * 8 - 1, pods * 8 + 3)
+    for pod in range(pods):
+        first = len(devices)
+        nodes = range(first, first + (4 if pod < pods - 1 else 3))
+        leaves, spines = range(nodes.stop, nodes.stop + 2), range(nodes.stop + 2, nodes.stop + 4)
+        devices += [("node", pod, NONE) for _ in nodes] + [("leaf", pod, 0) for _ in leaves] + [("spine", pod, 0) for _ in spines]
+        wires += (
+            [("node-leaf", a, b) for a in nodes for b in leaves] + [("leaf-spine", a, b) for a in leaves for b in spines] + [("spine-core", a, b) for a in spines for b in cores]
+        )
+    devices += [("core", NONE, 0) for _ in cores]
+    blank: dict[str, Any] = {name: ["" if dtype == pl.String else 0] * len(devices) for name, dtype in DEVICES.items()}
+    roles = [role for role, _, _ in devices]
+    names = [f"{role}-{i:05d}" for i, role in enumerate(roles)]
+    profiles = ["node" if role == "node" else "leaf" for role in roles]
+    some = {"dev": range(len(devices)), "device": names, "role": roles, "pod": [d[1] for d in devices], "plane": [d[2] for d in devices], "profile": profiles}
+    table = frame(DEVICES, {**blank, **some, "present": [True] * len(devices), "rail": ["0" if role == "leaf" else "" for role in roles]})
+    blank = {name: ["" if dtype == pl.String else 0] * len(wires) for name, dtype in LINKS.items()}
+    some = {"link": range(len(wires)), "tier": [w[0] for w in wires], "a_dev": [w[1] for w in wires], "b_dev": [w[2] for w in wires], "gbps": [400] * len(wires)}
+    links = frame(LINKS, {**blank, **some, "fabric": ["compute"] * len(wires)})
+    return SimpleNamespace(design=plan.design, topology=replace(plan.topology, devices=table, links=links), proofs={})
+
+
+def words_of(picture: bytes) -> str:
+    return "\n".join(e.text or "" for e in ET.fromstring(picture).iter() if e.tag in (f"{SVG}text", f"{SVG}title"))
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("picture", PICTURES)
+def test_every_picture_is_one_titled_page_on_white_and_the_same_every_time(design: str, picture: str) -> None:
+    drawn = PICTURES[picture].files(plan_of(design))
+    for name, data in drawn.items():
+        if name.endswith(".svg"):
+            root = ET.fromstring(data)
+            width, height = float(root.attrib["width"]), float(root.attrib["height"])
+            assert root.attrib["viewBox"] == f"0 0 {root.attrib['width']} {root.attrib['height']}"
+            assert root.find(f"{SVG}title") is not None
+            assert "sans-serif" in root.attrib["font-family"]
+            ground = root.find(f"{SVG}rect")
+            assert ground is not None
+            assert ground.attrib["fill"] == "#ffffff"
+            assert 0.2 < width / height < 6
+            assert b"nan" not in data
+    assert PICTURES[picture].files(plan_of(design)) == drawn
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("picture", PICTURES)
+def test_no_text_leaves_the_page(design: str, picture: str) -> None:
+    data = next(d for n, d in PICTURES[picture].files(plan_of(design)).items() if n.endswith(".svg"))
+    root = ET.fromstring(data)
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    turned = {id(t) for g in root.iter(f"{SVG}g") for t in g}
+    for element in root.iter(f"{SVG}text"):
+        if id(element) in turned:
+            continue
+        words = "".join(element.itertext()) if element.find(f"{SVG}title") is None else (element.find(f"{SVG}title").tail or "")  # type: ignore[union-attr]
+        wide = svg.text_width(words, float(element.attrib["font-size"]))
+        left = float(element.attrib["x"]) - {"start": 0, "middle": wide / 2, "end": wide}[element.attrib.get("text-anchor", "start")]
+        assert left >= -1, words
+        assert left + wide <= width + 1, words
+        assert 0 < float(element.attrib["y"]) < height, words
+
+
+@pytest.mark.parametrize("design", SMALL)
+def test_racks_name_every_device_and_every_rack(design: str) -> None:
+    plan = plan_of(design)
+    words = set(words_of(rack_picture.files(plan)["racks.svg"]).splitlines())
+    assert set(plan.topology.devices["device"]) <= words
+    assert set(plan.placement.racks["rack"]) <= words
+
+
+def test_racks_of_a_large_hall_are_all_accounted_for() -> None:
+    plan = plan_of("large")
+    picture = rack_picture.files(plan)["racks.svg"]
+    kinds = rack_picture._kinds(plan)
+    assert [r["rack"] for kind in kinds for r in kind.racks if r["role"] == "network"] == plan.placement.racks.filter(pl.col("role") == "network")["rack"].to_list()
+    assert sorted(r["rack"] for kind in kinds for r in kind.racks) == sorted(plan.placement.racks["rack"])
+    words = words_of(picture)
+    assert f"{plan.placement.racks.height} racks: 256 with nodes, 21 with network only" in words
+    assert "256 like A01:" in words
+    assert "A01-A08, A10-A17" in words
+
+
+@pytest.mark.parametrize("design", [*SMALL, "large"])
+def test_the_hall_shows_every_position_with_its_name(design: str) -> None:
+    plan = plan_of(design)
+    words = words_of(hall_picture.files(plan)["hall.svg"])
+    hovers = {line.partition(":")[0] for line in words.splitlines() if ":" in line}
+    assert set(plan.placement.hall.positions["rack"]) <= hovers
+    written = set(words.splitlines())
+    blocked = plan.placement.hall.positions.filter("blocked")["rack"]
+    assert set(plan.placement.hall.positions["rack"]) - set(blocked) <= written
+    for rack in blocked:
+        assert f"{rack}: blocked position" in words
+
+
+def test_long_rows_name_every_fifth_rack_and_the_ends() -> None:
+    written = set(words_of(hall_picture.files(plan_of("long rows"))["hall.svg"]).splitlines())
+    assert {"A01", "A05", "A10", "A120"} <= written
+    assert "A07" not in written
+
+
+def test_the_hall_is_drawn_to_scale() -> None:
+    plan = plan_of("rows given")
+    racks = [r for r in ET.fromstring(hall_picture.files(plan)["hall.svg"]).iter(f"{SVG}rect") if r.find(f"{SVG}title") is not None]
+    hall = plan.placement.hall
+    scale = float(racks[0].attrib["width"]) / hall.rack_width_m
+    assert len(racks) == hall.positions.height
+    for drawn, x, y in zip(racks, hall.positions["x_m"], hall.positions["y_m"], strict=True):
+        assert float(drawn.attrib["x"]) - float(racks[0].attrib["x"]) == pytest.approx((x - hall.positions["x_m"][0]) * scale, abs=0.1)
+        assert float(drawn.attrib["y"]) - float(racks[0].attrib["y"]) == pytest.approx((y - hall.positions["y_m"][0]) * scale, abs=0.1)
+
+
+def test_aisles_are_cold_where_fronts_face_and_hot_behind() -> None:
+    words = words_of(hall_picture.files(plan_of("rows given"))["hall.svg"])
+    assert words.index("cold aisle, 1.20 m") < words.index("hot aisle, 0.90 m")
+
+
+def test_hostile_text_is_escaped() -> None:
+    nasty = "<&\"'>\x00\x1b]]>"
+    assert svg.escape(nasty) == "&lt;&amp;&quot;&#39;&gt;??]]&gt;"
+    page = svg.page(nasty, nasty, (10, 10), [svg.text((1, 1), nasty), svg.rect((0, 0), (1, 1), "#ffffff", hover=nasty)])
+    assert {e.text for e in ET.fromstring(page).iter() if e.tag in (f"{SVG}text", f"{SVG}title")} == {"<&\"'>??]]>"}
+
+
+@pytest.mark.parametrize("design", ["pair", "one su", "five sus"])
+@pytest.mark.parametrize("picture", PICTURES)
+def test_hostile_names_stay_text(design: str, picture: str) -> None:
+    pygraphviz = pytest.importorskip("pygraphviz")
+    plan = renamed(plan_of(design), lambda name: f"<b>&\"'\\{name}")
+    for name, data in PICTURES[picture].files(plan).items():
+        if name.endswith(".svg"):
+            root = ET.fromstring(data)
+            assert not list(root.iter(f"{SVG}b"))
+            assert any("<b>&" in words for words in root.itertext())
+        else:
+            assert len(pygraphviz.AGraph(string=data.decode()).draw(format="svg", prog="dot")) > 1000
+
+
+def test_text_that_does_not_fit_is_cut_and_told_on_hover() -> None:
+    drawn = ET.fromstring(svg.text((0, 0), "a-very-long-name-of-a-device" * 3, 10, width=60))
+    assert drawn[0].text == "a-very-long-name-of-a-device" * 3
+    assert (drawn[0].tail or "").endswith("...")
+    assert svg.fit("gpu-001", 10, 200) == ("gpu-001", 10)
+
+
+def test_spans_and_counts_read_like_words() -> None:
+    assert svg.spans([3, 1, 2, 7], "A{:02d}") == "A01-A03, A07"
+    assert svg.plural(1, "leaf") == "1 leaf"
+    assert svg.plural(2048, "leaf") == "2,048 leaves"
+
+
+@pytest.mark.parametrize(("design", "nodes", "edges"), [("one switch", 4 + 1, 4), ("pair", 12 + 2, 24 + 1), ("one su", 1 + 16 + 8, 16 + 16 * 4), ("five sus", 5 * 3 + 2, 10 + 10)])
+def test_dot_parses_back_with_every_box_and_bundle(design: str, nodes: int, edges: int) -> None:
+    pygraphviz = pytest.importorskip("pygraphviz")
+    plan = plan_of(design)
+    graph = pygraphviz.AGraph(string=fabric_picture.files(plan)["fabric.dot"].decode())
+    assert not graph.is_strict()
+    assert not graph.is_directed()
+    assert len(graph.nodes()) == nodes
+    assert len(graph.edges()) == edges
+    carried = sum(int(e.attr["label"].partition(" x ")[0].replace(",", "")) for e in graph.edges())
+    assert carried == plan.topology.links.height
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_fabric_tells_its_totals(design: str) -> None:
+    plan = plan_of(design)
+    words = " ".join(words_of(fabric_picture.files(plan)["fabric.svg"]).split())
+    for role in ("node", "leaf", "spine"):
+        count = int(plan.topology.devices.filter("present", pl.col("role") == role).height)
+        assert not count or svg.plural(count, role) in words
+    for tier, gbps, count in plan.topology.links.group_by("tier", "gbps").len().iter_rows():
+        assert f"{count:,} {tier} links of {gbps}G" in words
+    assert "oversubscription 1:1 (non-blocking)" in words
+    assert "by maximum flow" in words
+
+
+@pytest.mark.parametrize("design", ["one su", "five sus", "large", "ufm"])
+def test_boxes_of_the_fabric_do_not_overlap(design: str) -> None:
+    drawing = fabric_picture.sketch(plan_of(design), "compute")
+    placed = list(fabric_picture._place(drawing).values())
+    for i, a in enumerate(placed):
+        for b in placed[:i]:
+            assert abs(a.x - b.x) >= (a.width + b.width) / 2 or abs(a.y - b.y) >= (a.height + b.height) / 2
+
+
+def test_what_growth_adds_is_told_but_not_drawn_as_built() -> None:
+    words = words_of(fabric_picture.files(plan_of("growth"))["fabric.svg"])
+    assert "Room kept for growth, not built yet: 64 nodes, 16 leaves" in words
+    assert "gpu-065" not in words
+
+
+def test_alike_sus_of_a_large_fabric_are_drawn_as_one() -> None:
+    drawing = fabric_picture.sketch(plan_of("large"), "compute")
+    assert {box.frame for box in drawing.boxes} == {"SU 0", "15 SUs alike: SU 1-15", "spines, plane 0", "spines, plane 1"}
+    assert sum(wire.links for wire in drawing.wires) == plan_of("large").topology.links.height
+    assert len(list(ET.fromstring(fabric_picture.files(plan_of("large"))["fabric.svg"]).iter())) < 200
+
+
+def test_three_tiers_of_many_sus_stay_a_few_boxes() -> None:
+    plan = many_pods(157)
+    drawing = fabric_picture.sketch(plan, "compute")
+    assert {box.frame for box in drawing.boxes} == {"SU 0", "155 SUs alike: SU 1-155", "SU 156", "cores, plane 0"}
+    assert sum(wire.links for wire in drawing.wires) == plan.topology.links.height
+    places = fabric_picture._place(drawing)
+    heights = {role: {places[b.name].y for b in drawing.boxes if b.role == role} for role in ("node", "leaf", "spine", "core")}
+    assert max(heights["core"]) < min(heights["spine"]) < min(heights["leaf"]) < min(heights["node"])
+    assert len(list(ET.fromstring(fabric_picture.files(plan)["fabric.svg"]).iter())) < 200
