@@ -26,6 +26,7 @@ def write_plan(files: Mapping[str, bytes], folder: Path, force: bool = False) ->
     """
     target = Path(os.path.realpath(folder))
     try:
+        _recover(target)
         present = _entries(target, folder)
         if all(present.get(name) == data for name, data in files.items()):
             return
@@ -42,6 +43,16 @@ def write_plan(files: Mapping[str, bytes], folder: Path, force: bool = False) ->
             raise
     except OSError as error:
         raise _cannot_write(error, folder) from None
+
+
+def _recover(target: Path) -> None:
+    """Bring back the plan that a run killed between its two renames left hidden beside the target."""
+    if target.exists() or not target.parent.is_dir():
+        return
+    for left in sorted(p for p in target.parent.iterdir() if p.name.startswith(f".{target.name}.old") and p.is_dir()):
+        if any(left.iterdir()):
+            left.rename(target)
+            return
 
 
 def _entries(target: Path, folder: Path) -> dict[str, bytes | None]:

@@ -16,7 +16,7 @@ ROOMS = ("vendors", "fabric", "layouts", "outputs")
 MODULES = sorted(p for p in ROOT.rglob("*.py") if p.relative_to(ROOT).parts[0] in ROOMS or p.parent == ROOT)
 OWNERS = {
     "ortools": {"fabric/bisection.py"},
-    "openpyxl": {"outputs/workbook.py"},
+    "openpyxl": {"outputs/workbook.py", "outputs/sheets.py"},
     "pygraphviz": {"outputs/fabric_picture.py"},
     "click": {"cli.py"},
     "networkx": {"fabric/graph.py"},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
@@ -60,7 +59,6 @@ def _named(parts: Mapping[str, AnyPart], model: str, what: str) -> AnyPart:
     return parts[model]
 
 
-@lru_cache(maxsize=8)
 def load_catalog(extra: tuple[Path, ...] = ()) -> Catalog:
     """Read the shipped catalog and then each extra folder, which adds parts or overrides them by model name.
 

@@ -207,3 +207,13 @@ def test_an_unwritable_parent_is_a_problem_not_a_traceback(tmp_path: Path) -> No
         assert "cannot be written" in refused(NEW, tmp_path / "plan")
     finally:
         tmp_path.chmod(0o700)
+
+
+def test_a_run_killed_between_its_renames_loses_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "plan"
+    write_plan(OLD, target)
+    (target / "notes.txt").write_text("mine")
+    target.rename(tmp_path / ".plan.old0")
+    assert refused(NEW, target) == "holds another plan"
+    assert tree(target) == {**OLD, "notes.txt": b"mine"}
+    assert entries(tmp_path) == {"plan"}
