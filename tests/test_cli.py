@@ -26,7 +26,7 @@ def test_new_prints_a_design_that_plans(tmp_path: Path) -> None:
     (tmp_path / "d.yaml").write_text(text)
     design = load_design(tmp_path / "d.yaml")
     assert (design.nodes.count, design.nodes.model, design.fabrics["compute"].oversubscription) == (16, "dgx-h100", 2)
-    assert all("#" in line for line in text.splitlines() if ":" in line)
+    assert all("#" in line for line in text.splitlines() if ": " in line)
     assert run("check", str(tmp_path / "d.yaml")).exit_code == 0
 
 
@@ -84,11 +84,19 @@ def test_wrong_usage_is_exit_status_2(arguments: list[str], tmp_path: Path, monk
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [["--family", "myrinet"], ["--style", "star"], ["--planes", "3"], ["--oversubscription", "0.5"], ["--node", "hgx-h10"], ["--name", "a b"], ["--switch", "nvidia-qm970"]],
-)
-def test_a_wrong_flag_value_names_the_flag(wrong: list[str], tmp_path: Path) -> None:
+WRONG = {
+    "--family": "myrinet",
+    "--style": "star",
+    "--planes": "3",
+    "--oversubscription": "0.5",
+    "--node": "hgx-h10",
+    "--name": "a b",
+    "--switch": "nvidia-qm970",
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.items(), ids=str)
+def test_a_wrong_flag_value_names_the_flag(wrong: tuple[str, str], tmp_path: Path) -> None:
     values = dict(zip(SMALL[::2], SMALL[1::2], strict=True)) | {wrong[0]: wrong[1]}
     done = run("plan", *[part for pair in values.items() for part in pair], "-o", str(tmp_path / "p"))
     assert done.exit_code == 1
@@ -150,7 +158,7 @@ def test_the_catalog_lists_rooms_and_shows_sources() -> None:
     assert "checked" in shown
     assert json.loads(run("catalog", "switches", "nvidia-qm9700", "--json").stdout)["model"] == "nvidia-qm9700"
     assert set(json.loads(run("catalog", "--json").stdout)) == {"switches", "nodes", "cables", "modules", "racks"}
-    assert "did you mean nvidia-qm9700" in run("catalog", "switches", "nvidia-qm970").stderr
+    assert "nvidia-qm9700" in run("catalog", "switches", "nvidia-qm970").stderr
     assert run("catalog", "shoes").exit_code == 1
 
 
