@@ -57,6 +57,6 @@ def design_text(flags: Mapping[str, object], heading: str = "", more: bool = Fal
 def _scalar(value: object) -> str:
     """A YAML scalar: numbers and plain words as they are, everything else quoted."""
     text = str(value)
-    if isinstance(value, int | float) or (text.replace("-", "").replace(".", "").isalnum() and text.isascii() and text[0].isalpha()):
+    if isinstance(value, int | float) or text.isdecimal() or (text.replace("-", "").replace(".", "").isalnum() and text.isascii() and text[0].isalpha()):
         return text
     return "'" + text.replace("'", "''").replace("\n", " ") + "'"

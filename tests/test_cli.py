@@ -40,6 +40,16 @@ def test_flags_and_the_file_they_stand_for_give_the_same_bytes(tmp_path: Path) -
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
 
 
+@pytest.mark.parametrize(
+    "flags",
+    [["--planes", "2"], ["--planes", "auto"], ["--oversubscription", "3.5"], ["--oversubscription", "2:1"], ["--grow-to", "20"], ["--seed", "7"], ["--switch", "nvidia-sn5610"]],
+    ids=str,
+)
+def test_every_flag_takes_the_values_that_the_file_takes(flags: list[str], tmp_path: Path) -> None:
+    done = run("plan", "--nodes", "17", "--node", "hgx-b300", "--family", "spectrum-x", *flags, "--only", "slurm", "-o", str(tmp_path / "p"))
+    assert done.exit_code == 0, done.stderr
+
+
 def test_every_file_of_the_interface_is_written(tmp_path: Path) -> None:
     assert run("plan", *SMALL, "-o", str(tmp_path / "p")).exit_code == 0
     expected = (
