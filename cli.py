@@ -15,6 +15,7 @@ from . import __version__
 
 if TYPE_CHECKING:
     from .fabric.design import Design
+    from .problems import Problem
     from .vendors.catalog import Catalog
     from .vendors.yaml_source import Source
 
@@ -69,6 +70,7 @@ def new(**flags: Any) -> None:
 @click.argument("design", required=False, type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to write the plan into.")
 @click.option("--only", metavar="FORMAT,...", help="Write only these formats: csv, xlsx, slurm, fabric, racks, hall.")
+@click.option("--slurm-version", default="23.11", show_default=True, help="Release of Slurm whose rules the Slurm files keep; 25.05 and later get topology.yaml as well.")
 @click.option("--force", is_flag=True, help="Replace another plan in the folder.")
 @click.option("--hall", type=click.Path(path_type=Path), help="YAML file of the hall, in place of the design's.")
 @click.option(
@@ -83,6 +85,7 @@ def plan(
     design: Path | None,
     output: Path,
     only: str | None,
+    slurm_version: str,
     force: bool,
     hall: Path | None,
     effort: str,
@@ -93,16 +96,20 @@ def plan(
     **flags: Any,
 ) -> None:
     """Plan a DESIGN file, or the cluster that the flags describe, into a folder."""
+    left_out: list[Problem] = []
     with _problems(as_json):
         what, source = _design(design, hall, {**flags, "seed": seed})
         with _located(source), _progress(as_json) as tell:
-            from .outputs import render
+            from .outputs import Options, render
+            from .outputs.slurm_rules import release
             from .outputs.write import write_plan
             from .plan import make_plan
 
+            release(slurm_version)
+            options = Options(slurm_version=slurm_version)
             made = make_plan(what, _catalog(catalogs), tell)
             tell("writing")
-            files = render(made, only.split(",") if only else None)
+            files = render(made, only.split(",") if only else None, options, left_out.append)
             write_plan(files, output, force)
     if as_json:
         click.echo(files["summary.json"].decode(), nl=False)
@@ -111,6 +118,10 @@ def plan(
 
         print_summary(made, _console())
         click.echo(f"{len(files)} files in {output}", err=True)
+    if left_out:
+        from .outputs.terminal import print_problems
+
+        print_problems(left_out, _console())
 
 
 @main.command()
@@ -120,8 +131,6 @@ def plan(
 @_catalog_option
 def check(design: Path, hall: Path | None, as_json: bool, catalogs: tuple[Path, ...]) -> None:
     """Plan and prove a DESIGN file, print its findings, write nothing."""
-    from .problems import Problem
-
     found: list[Problem] = []
     with _problems(as_json):
         what, source = _design(design, hall, {})
@@ -137,6 +146,30 @@ def check(design: Path, hall: Path | None, as_json: bool, catalogs: tuple[Path, 
     else:
         print_problems(found, _console())
         print_summary(made, _console())
+
+
+@main.command("lint-topology")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--plan", "folder", type=click.Path(path_type=Path), help="Plan folder whose nodes must all be in the file.")
+@click.option("--nodes", metavar="HOSTLIST", help="The nodes that must all be in the file, as gpu-[001-128].")
+@click.option("--slurm-version", default="23.11", show_default=True, help="Release of Slurm that reads the file.")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON on stdout.")
+def lint_topology(file: Path, folder: Path | None, nodes: str | None, slurm_version: str, as_json: bool) -> None:
+    """Check a topology.conf that you have: what stops Slurm, and what hangs jobs without a word."""
+    if folder is not None and nodes is not None:
+        raise click.UsageError("--plan and --nodes: both name the nodes, give one of them")
+    with _problems(as_json):
+        from .outputs.terminal import print_problems
+        from .outputs.topology_lint import lint_file
+
+        found = lint_file(file, folder, nodes, slurm_version)
+    if as_json:
+        click.echo(_findings_json(found))
+    elif found:
+        print_problems(found, _console())
+    else:
+        click.echo(f"{file}: nothing wrong", err=True)
+    sys.exit(any(p.level == "error" for p in found))
 
 
 @main.command()

@@ -21,7 +21,7 @@ NODES_MAX = 1_000_000
 
 HOST_NAME = r"^[a-z]([a-z0-9-]*[a-z0-9])?$"
 Family = Literal["spectrum-x", "tomahawk-6", "tomahawk-5", "quantum-ndr", "quantum-xdr"]
-Style = Literal["rail", "pair", "single"]
+Style = Literal["rail", "rail-only", "tor", "dual-tor", "pair", "single", "chassis"]
 
 
 def host_word(value: Any) -> Any:
@@ -101,6 +101,7 @@ class ReservedPorts(Frozen):
 
     leaf: int = Field(0, ge=0, description="Ports left free on every leaf, counted at node speed.")
     spine: int = Field(0, ge=0, description="Ports left free on every spine, counted at uplink speed.")
+    core: int = Field(0, ge=0, description="Ports left free on every core, counted at uplink speed.")
 
 
 class FabricSpec(Frozen):
@@ -109,13 +110,23 @@ class FabricSpec(Frozen):
     family: Family = Field(description="Switch family; it names a default switch model.")
     switch: str | None = Field(None, description="Switch model for the leaves, and for the spines unless spine_switch is set; by default the family's.")
     spine_switch: str | None = Field(None, description="Switch model of the spines where it differs from the leaves.")
-    style: Style = Field("rail", description="rail: a leaf per GPU index and SU, spines above; pair: two switches joined to each other; single: one switch per plane.")
+    core_switch: str | None = Field(None, description="Switch model of the cores where it differs from the spines.")
+    style: Style = Field(
+        "rail",
+        description="rail: a leaf per GPU index and SU, spines above; rail-only: rails apart, joined by NVLink alone; tor: all rails of a node on one leaf, in its rack; "
+        "dual-tor: the two ports of every NIC on the two leaves of a pair; pair: two switches joined to each other; single: one switch per plane; chassis: one modular switch per plane.",
+    )
     tiers: Literal["auto", 1, 2, 3] = Field("auto", description="Switch tiers; auto takes the fewest that fit.")
     planes: Literal["auto", 1, 2, 4] = Field("auto", description="Disjoint networks that every NIC is split over; auto takes one per port of the NIC's preferred mode.")
     nic_mode: str | None = Field(
         None, pattern=r"^\d+x\d+G$", description="How every NIC is run, for example 2x400G; by default the node's preferred mode that the switch can serve."
     )
     oversubscription: Ratio = Field(Fraction(1), description="Leaf bandwidth down over up: 1 is non-blocking, 2 or 2:1 half of it.")
+    core_oversubscription: Ratio = Field(Fraction(1), description="Three tiers: spine bandwidth down over up, for example 7 or 7:1 where most traffic stays in its group.")
+    spine_groups: Literal["auto", "rail", "shared"] = Field(
+        "auto", description="Three tiers: spines of their own for each rail, or shared by all leaves of a group of SUs; auto: by rail where leaves serve rails."
+    )
+    sus_per_group: Literal["auto"] | int = Field("auto", description="Three tiers: SUs that share spine groups; auto: the number that takes the fewest switches.")
     nodes_per_su: Literal["auto", "max"] | int = Field(
         "auto", description="Nodes that share one set of leaves. auto: as many as a non-blocking leaf carries; max: as many as the oversubscription allows."
     )
@@ -128,18 +139,20 @@ class FabricSpec(Frozen):
     switch_os: str | None = Field(None, description="Operating system whose port names are printed, for example sonic; by default the switch's first.")
     leaf_name: HostWord = Field("leaf", description="First word of the leaves' names: leaf-su0-r3, or leaf-p1-su0-r3 where there are several planes.")
     spine_name: HostWord = Field("spine", description="First word of the spines' names.")
+    core_name: HostWord = Field("core", description="First word of the cores' names.")
 
-    @field_validator("nodes_per_su", "rails_per_leaf")
+    @field_validator("nodes_per_su", "rails_per_leaf", "sus_per_group")
     @classmethod
     def _at_least_one(cls, value: Any) -> Any:
         if isinstance(value, int) and value < 1:
-            raise ValueError(f"{value} is not a number of nodes or rails | use auto or 1 and more")
+            raise ValueError(f"{value} is not a number of nodes, rails or SUs | use auto or 1 and more")
         return value
 
     @model_validator(mode="after")
     def _names_differ(self) -> FabricSpec:
-        if self.leaf_name == self.spine_name:
-            raise ValueError(f"leaves and spines are both called {self.leaf_name!r} | give them different names")
+        names = [self.leaf_name, self.spine_name, self.core_name]
+        if len(set(names)) < 3:
+            raise ValueError(f"two tiers of switches are both called {max(names, key=names.count)!r} | give them different names")
         return self
 
 
@@ -166,6 +179,9 @@ class Design(Frozen):
 
     name: HostWord = Field("cluster", description="Name of the cluster; it heads every file.")
     nodes: NodesSpec = Field(description="The GPU nodes.")
+    more_nodes: tuple[NodesSpec, ...] = Field(
+        (), description="Other kinds of node on the compute fabric, on leaves of their own: GPU nodes of another model, CPU or storage nodes."
+    )
     fabrics: dict[Literal["compute"], FabricSpec] = Field(min_length=1, description="The fabrics by name; `compute` is the east-west fabric between GPUs.")
     hall: HallSpec = Field(default_factory=HallSpec, description="Where racks can stand; by default a hall is made to fit.")
     cables: CablesSpec = Field(default_factory=CablesSpec, description="Cabling policy.")
@@ -173,10 +189,19 @@ class Design(Frozen):
 
     @model_validator(mode="after")
     def _switch_names_differ_from_nodes(self) -> Design:
+        names = [group.name for group in self.node_groups]
+        if len(set(names)) < len(names):
+            raise ValueError(f"two kinds of node are both called {max(names, key=names.count)!r} | give them different names")
         for name, fabric in self.fabrics.items():
-            if self.nodes.name in (fabric.leaf_name, fabric.spine_name):
-                raise ValueError(f"nodes and switches of {name} are both called {self.nodes.name!r} | give them different names")
+            taken = sorted({fabric.leaf_name, fabric.spine_name, fabric.core_name} & set(names))
+            if taken:
+                raise ValueError(f"nodes and switches of {name} are both called {taken[0]!r} | give them different names")
         return self
+
+    @property
+    def node_groups(self) -> tuple[NodesSpec, ...]:
+        """Every kind of node: `nodes`, then `more_nodes`."""
+        return (self.nodes, *self.more_nodes)
 
 
 def load_design(path: str | Path) -> Design:

@@ -22,10 +22,16 @@ class Parts:
     node: Node
     leaf: Switch
     spine: Switch
+    core: Switch
     nic: NicMode
     planes: int
     down: PortKind
     up: PortKind
+
+    @property
+    def rails(self) -> int:
+        """Rails of the node: its NICs on this fabric, one for each GPU where it has any."""
+        return len(self.node.compute_ports)
 
     @property
     def ports_per_gpu(self) -> int:
@@ -33,29 +39,44 @@ class Parts:
         return self.nic.ports // self.planes
 
 
-def choose_parts(design: Design, name: str, spec: FabricSpec, catalog: Catalog) -> tuple[Parts | None, list[Problem]]:
-    """Choose models and modes of one fabric; without a legal choice the first value is None and errors say why."""
+def choose_parts(design: Design, name: str, spec: FabricSpec, catalog: Catalog) -> tuple[list[Parts], list[Problem]]:
+    """Choose models and modes for every kind of node; without a legal choice the list is empty and errors say why.
+
+    All kinds share the planes and the uplink speed of the first.
+    """
     at = f"fabrics.{name}"
     problems: list[Problem] = []
-    node = _find(catalog.nodes, design.nodes.model, "nodes.model", "node model", problems)
     leaf = _find(catalog.switches, spec.switch or catalog.families[spec.family], f"{at}.switch", "switch model", problems)
     spine = _find(catalog.switches, spec.spine_switch, f"{at}.spine_switch", "switch model", problems) if spec.spine_switch else leaf
-    if node is None or leaf is None or spine is None:
-        return None, problems
-    for switch, field in [(leaf, "switch"), *([(spine, "spine_switch")] if spine is not leaf else [])]:
+    core = _find(catalog.switches, spec.core_switch, f"{at}.core_switch", "switch model", problems) if spec.core_switch else spine
+    paths = ["nodes", *(f"more_nodes.{i}" for i in range(len(design.more_nodes)))]
+    nodes = [_find(catalog.nodes, group.model, f"{path}.model", "node model", problems) for group, path in zip(design.node_groups, paths, strict=True)]
+    if leaf is None or spine is None or core is None or None in nodes:
+        return [], problems
+    for switch, field in dict.fromkeys([(leaf, "switch"), *([(spine, "spine_switch")] if spine is not leaf else []), *([(core, "core_switch")] if core is not spine else [])]):
         problems += _switch_problems(switch, f"{at}.{field}", spec.family, catalog)
-    nic, planes = _nic_mode(spec, node, leaf, at, problems)
-    if nic is None or any(p.level == "error" for p in problems):
-        return None, problems
-    down = PortKind.of(nic)
-    up = _up_kind(spec, leaf, spine, down, at, problems)
-    if up is None:
-        return None, problems
-    if nic.disputed:
-        what = f"{node.model} run as {nic.name} {nic.protocol}: {nic.disputed}"
-        problems.append(Problem("disputed-mode", f"{at}.nic_mode", what, fix="confirm with the vendor before ordering, or leave nic_mode out", level="warning"))
-    problems += part_warnings([node, leaf, spine])
-    return Parts(node, leaf, spine, nic, planes, down, up), problems
+    chosen: list[Parts] = []
+    for node, path in zip(nodes, paths, strict=True):
+        assert node is not None
+        if not node.compute_ports:
+            what = f"{node.model} has no port for the compute fabric"
+            problems.append(
+                Problem("no-port", f"{path}.model", what, "its ports are for other networks", "choose another model, or declare a port `use: compute` in a node file of your own")
+            )
+            continue
+        own = spec if not chosen else spec.model_copy(update={"planes": chosen[0].planes, "nic_mode": None})
+        nic, planes = _nic_mode(own, node, leaf, at if not chosen else path, problems)
+        if nic is None:
+            continue
+        up = chosen[0].up if chosen else _up_kind(spec, leaf, spine, core, PortKind.of(nic), at, problems)
+        if up is not None:
+            chosen.append(Parts(node, leaf, spine, core, nic, planes, PortKind.of(nic), up))
+        if nic.disputed:
+            what = f"{node.model} run as {nic.name} {nic.protocol}: {nic.disputed}"
+            problems.append(Problem("disputed-mode", f"{at}.nic_mode", what, fix="confirm with the vendor before ordering, or leave nic_mode out", level="warning"))
+    if len(chosen) < len(nodes) or any(p.level == "error" for p in problems):
+        return [], problems
+    return chosen, problems + part_warnings([p for parts in chosen for p in (parts.node, parts.leaf, parts.spine, parts.core)])
 
 
 def part_warnings(parts: list[Part]) -> list[Problem]:
@@ -131,13 +152,14 @@ def _nic_mode(spec: FabricSpec, node: Node, leaf: Switch, at: str, problems: lis
     return min(fitting, key=lambda m: (-m.ports * m.gbps, m.ports)), spec.planes
 
 
-def _up_kind(spec: FabricSpec, leaf: Switch, spine: Switch, down: PortKind, at: str, problems: list[Problem]) -> PortKind | None:
+def _up_kind(spec: FabricSpec, leaf: Switch, spine: Switch, core: Switch, down: PortKind, at: str, problems: list[Problem]) -> PortKind | None:
     """Kind of the leaf-spine links: at the wanted speed, that which gives the most ports on both switches."""
     gbps = spec.uplink_gbps or down.gbps
-    shared = [k for k in kinds(leaf) & kinds(spine) if k.gbps == gbps]
+    shared = [k for k in kinds(leaf) & kinds(spine) & kinds(core) if k.gbps == gbps]
     if not shared:
-        speeds = sorted({k.gbps for k in kinds(leaf) & kinds(spine)}, reverse=True)
-        what = f"{leaf.model} has no {gbps}G port mode" if leaf is spine else f"{leaf.model} and {spine.model} share no {gbps}G port mode"
+        speeds = sorted({k.gbps for k in kinds(leaf) & kinds(spine) & kinds(core)}, reverse=True)
+        models = list(dict.fromkeys((leaf.model, spine.model, core.model)))
+        what = f"{leaf.model} has no {gbps}G port mode" if len(models) == 1 else f"{' and '.join(models)} share no {gbps}G port mode"
         fix = f"set uplink_gbps to one of {', '.join(map(str, speeds))}" if speeds else "choose spines of the leaves' kind"
         problems.append(Problem("uplink-speed", f"{at}.uplink_gbps" if spec.uplink_gbps else f"{at}.spine_switch", what, fix=fix))
         return None

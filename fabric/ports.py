@@ -80,6 +80,12 @@ def module_limit_w(group: CageGroup | NodeCage, cage: int) -> float | None:
 
 
 def assign(switch: Switch, wants: Iterable[Want]) -> Assignment | None:
+    """Hand out ports as `_assign` does; equal questions are answered once."""
+    return _assign(switch, tuple(wants))
+
+
+@lru_cache(maxsize=65536)
+def _assign(switch: Switch, wants: tuple[Want, ...]) -> Assignment | None:
     """Hand out ports cage by cage in faceplate order; None when the switch has too few.
 
     Obeys odd/even cages, cages that a neighbour's split kills, and the ASIC's cap on logical ports
@@ -123,12 +129,14 @@ def port_count(switch: Switch, kind: PortKind) -> int:
     return low
 
 
-def switch_port_name(names: PortNames, cage: int, child: int, mode: Breakout) -> str:
+def switch_port_name(names: PortNames, cage: int, child: int, mode: Breakout, cages_per_card: int | None = None) -> str:
     """Name of a port as the switch's operating system prints it."""
     lane = child * mode.lanes
     pattern = names.whole if mode.ports == 1 else names.split
     return pattern.format(
         cage=cage,
+        card=(cage - 1) // (cages_per_card or 1) + 1,
+        slot=(cage - 1) % (cages_per_card or 1) + 1,
         cage0=cage - 1,
         child=child,
         child1=child + 1,

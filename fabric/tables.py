@@ -23,6 +23,8 @@ DEVICES: dict[str, pl.DataType] = {
     "pod": pl.Int32(),  # SU from 0; NONE for spines
     "rail": pl.String(),  # "3", or "0+1+2+3" for a leaf that serves several; "" when none
     "plane": pl.Int32(),  # from 0; NONE for nodes
+    "group": pl.Int32(),  # three tiers: group of SUs that share spines (a core: the spines it meets); NONE otherwise
+    "home": pl.Int32(),  # SU in whose racks it stands by default; NONE: amid all
     "index": pl.Int32(),  # from 0 within its role (nodes: over the cluster; leaves and spines: in their plane)
     "present": pl.Boolean(),  # False: room kept for growth, not built yet
 }

@@ -9,7 +9,7 @@ node node node node LEAF node node node node               U47  leaf, plane 0, r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,10 +18,14 @@ import polars as pl
 from ..fabric.tables import NONE
 from ..fabric.topology import Topology
 from .hall import Ints, RackLimits
-from .sizes import device_sizes, node_size
+from .sizes import NodeRack, device_sizes
 
 ROLE_ORDER = ("node", "leaf", "spine", "core", "ufm")
 """Switches of a pod hang in this order, then by plane, rail and index."""
+
+
+MID_RACK_STYLES = frozenset({"tor", "dual-tor"})
+"""Styles whose leaves stand in the middle of a node rack where U, power and weight allow, so that copper reaches."""
 
 
 @dataclass(frozen=True)
@@ -35,30 +39,31 @@ class Block:
     ru: Ints
 
 
-def arrange(topology: Topology, limits: RackLimits, per_rack: int, cap: int) -> list[Block]:
+def arrange(topology: Topology, limits: RackLimits, racks: Mapping[str, NodeRack], cap: int) -> list[Block]:
     """Fill the racks of every pod, in pod order, without saying where in the hall they stand.
 
-    `per_rack` is the number of nodes in a rack, `cap` the most devices of a network rack; every device fits a rack.
+    `racks` says how each kind of node fills racks, `cap` the most devices of a network rack; every device fits a rack.
     Switches of no pod and management servers follow the switches of the middle pod. A cluster that fits one rack gets one.
     """
-    pitch_ru = node_size(topology).height_ru
     nodes, network = _in_order(topology)
-    if len(nodes) <= per_rack and len(network) <= cap and _fit_one_rack(nodes, network, limits, pitch_ru):
-        return [_one_rack(nodes, network, limits, pitch_ru)]
+    mid_rack = any(facts.style in MID_RACK_STYLES for facts in topology.fabrics.values())
+    if nodes["profile"].n_unique() == 1 and len(network) <= cap:
+        only = racks[nodes["profile"][0]]
+        if len(nodes) <= only.per_rack and _fit_one_rack(nodes, network, limits, only.size.height_ru):
+            return [_one_rack(nodes, network, limits, only.size.height_ru)]
     pods = sorted({*nodes["home"].to_list(), *network["home"].to_list()} - {NONE}) or [NONE]
     middle = pods[(len(pods) - 1) // 2]
     at_home = pl.col("home").replace(NONE, middle)
     nodes_of = nodes.with_columns(at_home).partition_by("home", as_dict=True, maintain_order=True)
     network_of = network.sort(pl.col("home") == NONE, maintain_order=True).with_columns(at_home).partition_by("home", as_dict=True, maintain_order=True)
-    return [_pod_block(pod, nodes_of.get((pod,), nodes.clear()), network_of.get((pod,), network.clear()), limits, per_rack, pitch_ru, cap) for pod in pods]
+    return [_pod_block(pod, nodes_of.get((pod,), nodes.clear()), network_of.get((pod,), network.clear()), limits, racks, cap, mid_rack) for pod in pods]
 
 
 def _in_order(topology: Topology) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Nodes and other devices in the order they fill racks, with sizes and `home`: their pod, NONE for what serves all pods."""
+    """Nodes and other devices in the order they fill racks, with sizes."""
     rail_no = pl.col("rail").str.extract(r"^(\d+)").cast(pl.Int32).fill_null(NONE)
     level = pl.col("role").replace_strict({role: i for i, role in enumerate(ROLE_ORDER)}, default=len(ROLE_ORDER), return_dtype=pl.Int32)
-    home = pl.when(pl.col("role") == "ufm").then(NONE).otherwise(pl.col("pod"))
-    devices = topology.devices.join(device_sizes(topology), on="dev", maintain_order="left").with_columns(rail_no=rail_no, level=level, home=home)
+    devices = topology.devices.join(device_sizes(topology), on="dev", maintain_order="left").with_columns(rail_no=rail_no, level=level)
     nodes = devices.filter(pl.col("role") == "node").sort("home", "index", "dev")
     return nodes, devices.filter(pl.col("role") != "node").sort("level", "plane", "rail_no", "index", "dev")
 
@@ -75,20 +80,44 @@ def _one_rack(nodes: pl.DataFrame, network: pl.DataFrame, limits: RackLimits, pi
     return Block(NONE, 1, dev, np.zeros_like(dev), ru)
 
 
-def _pod_block(pod: int, nodes: pl.DataFrame, network: pl.DataFrame, limits: RackLimits, per_rack: int, pitch_ru: int, cap: int) -> Block:
-    """Node racks filled from the bottom in node order, half of them left and half right of the network racks."""
+def _pod_block(pod: int, nodes: pl.DataFrame, network: pl.DataFrame, limits: RackLimits, racks: Mapping[str, NodeRack], cap: int, mid_rack: bool) -> Block:
+    """Node racks filled from the bottom in node order, half of them left and half right of the network racks.
+
+    With `mid_rack` the leaves stand amid the nodes of the middle rack where they fit.
+    """
     number = np.arange(len(nodes))
+    kind = racks[nodes["profile"][0]] if len(nodes) else None
+    per_rack, pitch_ru = (kind.per_rack, kind.size.height_ru) if kind else (1, 1)
     node_racks = -(-len(nodes) // per_rack)
     left = -(-node_racks // 2)
-    network_slot, network_ru, network_racks = hang(network.select("height_ru", "power_w", "weight_kg").iter_rows(), limits, cap)
+    in_rack = network.filter(pl.col("role") == "leaf") if mid_rack else network.clear()
+    shift = int(in_rack["height_ru"].sum()) if _fit_among(nodes, in_rack, limits, per_rack, left - 1, pitch_ru) else 0
+    if not shift:
+        in_rack = network.clear()
+    others = network.join(in_rack, on="dev", how="anti", maintain_order="left")
+    network_slot, network_ru, network_racks = hang(others.select("height_ru", "power_w", "weight_kg").iter_rows(), limits, cap)
     node_rack = number // per_rack
+    below = min(per_rack, len(nodes)) // 2
+    above_switch = (node_rack == left - 1) & (number % per_rack >= below)
+    in_rack_ru = 1 + below * pitch_ru + shift - np.cumsum(in_rack["height_ru"].to_numpy())
     return Block(
         pod=pod,
         racks=node_racks + network_racks,
-        dev=np.concatenate([nodes["dev"].to_numpy(), network["dev"].to_numpy()]).astype(np.int64),
-        slot=np.concatenate([np.where(node_rack < left, node_rack, node_rack + network_racks), left + network_slot]),
-        ru=np.concatenate([1 + number % per_rack * pitch_ru, network_ru]),
+        dev=np.concatenate([nodes["dev"].to_numpy(), in_rack["dev"].to_numpy(), others["dev"].to_numpy()]).astype(np.int64),
+        slot=np.concatenate([np.where(node_rack < left, node_rack, node_rack + network_racks), np.full(len(in_rack), left - 1), left + network_slot]),
+        ru=np.concatenate([1 + number % per_rack * pitch_ru + np.where(above_switch, shift, 0), in_rack_ru, network_ru]),
     )
+
+
+def _fit_among(nodes: pl.DataFrame, leaves: pl.DataFrame, limits: RackLimits, per_rack: int, rack: int, pitch_ru: int) -> bool:
+    """True when the leaves of a pod fit in one of its node racks, amid the nodes."""
+    beside = nodes.slice(rack * per_rack, per_rack) if rack >= 0 else nodes.clear()
+    if not len(leaves) or not len(beside):
+        return False
+    height_ru = len(beside) * pitch_ru + int(leaves["height_ru"].sum())
+    power_w = float(beside["power_w"].sum() + leaves["power_w"].sum())
+    weight_kg = float(beside["weight_kg"].sum() + leaves["weight_kg"].sum())
+    return height_ru <= limits.height_ru and power_w <= limits.power_w + 1e-6 and weight_kg <= limits.weight_kg + 1e-6
 
 
 def hang(sizes: Iterable[tuple[int, float, float]], limits: RackLimits, cap: int) -> tuple[Ints, Ints, int]:

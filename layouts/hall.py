@@ -14,6 +14,7 @@ A tray runs above every row, cross trays join them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -27,6 +28,9 @@ from ..fabric.tables import frame
 from ..problems import Problem, did_you_mean
 from ..vendors.models import RackType
 from .tables import POSITIONS
+
+COLUMN_AISLE_M = 2.4
+"""Way between columns of rows of a hall made to fit: a main aisle, two of the 1.2 m aisles that guidelines ask for."""
 
 RACK_UNIT_M = 0.04445
 """Height of a rack unit: 1.75 inches (EIA-310)."""
@@ -76,8 +80,8 @@ def rack_limits(spec: HallSpec, rack: RackType) -> RackLimits:
 
 def make_hall(spec: HallSpec, rack: RackType, need: Sequence[int] = ()) -> Hall:
     """Lay out the hall's rows, or, when it has none, as many as blocks of `need` racks fill."""
-    rows = spec.rows or rows_to_fit(spec.row_racks, need)
     width, depth = rack.width_mm / 1000, rack.depth_mm / 1000
+    rows = spec.rows or side_by_side(spec, rows_to_fit(spec.row_racks, need), width, depth)
     counts = [r.racks for r in rows]
     position = np.concatenate([np.arange(1, n + 1) for n in counts]) if counts else np.zeros(0, np.int64)
     row_no = np.repeat(np.arange(len(rows)), counts)
@@ -95,8 +99,7 @@ def make_hall(spec: HallSpec, rack: RackType, need: Sequence[int] = ()) -> Hall:
             "blocked": np.concatenate([np.isin(np.arange(1, r.racks + 1), r.blocked) for r in rows]) if counts else np.zeros(0, bool),
         },
     )
-    ends = [x for r in rows for x in (r.x_m, r.x_m + r.racks * width)] or [0.0]
-    trays = spec.cross_trays_x_m if spec.cross_trays_x_m is not None else sorted({min(ends), (min(ends) + max(ends)) / 2, max(ends)})
+    trays = spec.cross_trays_x_m if spec.cross_trays_x_m is not None else cross_trays(rows, width)
     return Hall(
         positions=positions,
         limits=rack_limits(spec, rack),
@@ -106,6 +109,27 @@ def make_hall(spec: HallSpec, rack: RackType, need: Sequence[int] = ()) -> Hall:
         cross_trays_x_m=tuple(trays),
         routing=spec.routing,
     )
+
+
+def side_by_side(spec: HallSpec, rows: Sequence[RowSpec], width_m: float, depth_m: float) -> tuple[RowSpec, ...]:
+    """Stand the rows of a hall made to fit in columns of rows, so that a large hall is about as long as it is wide."""
+    if not rows:
+        return ()
+    pitch_m, length_m = depth_m + (spec.cold_aisle_m + spec.hot_aisle_m) / 2, rows[0].racks * width_m + COLUMN_AISLE_M
+    columns = max(1, round(math.sqrt(len(rows) * pitch_m / length_m)))
+    each = -(-len(rows) // (2 * columns)) * 2  # rows face each other in pairs
+    return tuple(row.model_copy(update={"x_m": round(i // each * length_m, 6), "y_m": depth_m / 2 if i % each == 0 and i else None}) for i, row in enumerate(rows))
+
+
+def cross_trays(rows: Sequence[RowSpec], width_m: float) -> tuple[float, ...]:
+    """Trays across the rows where the hall names none: at both ends and in the middle of every column of rows."""
+    columns: list[list[float]] = []
+    for begin, end in sorted((r.x_m, r.x_m + r.racks * width_m) for r in rows):
+        if columns and begin < columns[-1][1]:
+            columns[-1][1] = max(columns[-1][1], end)
+        else:
+            columns.append([begin, end])
+    return tuple(sorted({round(x, 6) for begin, end in columns or [[0.0, 0.0]] for x in (begin, (begin + end) / 2, end)}))
 
 
 def row_middles_m(spec: HallSpec, rows: Sequence[RowSpec], depth_m: float) -> list[float]:

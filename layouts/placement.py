@@ -6,7 +6,7 @@ A solver that knows a better arrangement hands positions and units to `assemble`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..vendors.catalog import Catalog
 from ..vendors.models import RackType
 from .arrangement import Block, arrange
 from .hall import Hall, Ints, RackLimits, hall_problems, make_hall, measured_problems, rack_limits, stand_blocks
-from .sizes import assumptions, device_sizes, kilo, node_size, nodes_in_a_rack, raise_limits, switches_cap, too_big
+from .sizes import NodeRack, Size, assumptions, device_sizes, kilo, node_racks, raise_limits, switches_cap, too_big
 from .tables import PLACES, RACKS
 
 
@@ -39,13 +39,13 @@ def place(topology: Topology, catalog: Catalog) -> Placement:
     rack = _rack_type(spec.rack, catalog)
     limits = rack_limits(spec, rack)
     found = [*assumptions(topology), *hall_problems(spec, rack), *too_big(topology, limits, catalog)]
-    per_rack, more = nodes_in_a_rack(topology, limits)
+    racks, more = node_racks(topology, limits)
     cap, still_more = switches_cap(topology, limits)
     found += more + still_more
     fits = not any(p.level == "error" for p in found)
-    blocks = arrange(topology, limits, per_rack, cap) if fits else []
+    blocks = arrange(topology, limits, racks, cap) if fits else []
     hall = make_hall(spec, rack, [b.racks for b in blocks])
-    found += too_small(topology, hall, blocks, per_rack, cap)
+    found += too_small(topology, hall, blocks, racks, cap)
     if spec.rows or fits:
         found += measured_problems(spec, hall)
     raise_errors(found)
@@ -109,7 +109,7 @@ def racks_of(topology: Topology, hall: Hall, spots: pl.DataFrame, places: pl.Dat
     )
 
 
-def too_small(topology: Topology, hall: Hall, blocks: Sequence[Block], per_rack: int, cap: int) -> list[Problem]:
+def too_small(topology: Topology, hall: Hall, blocks: Sequence[Block], racks: Mapping[str, NodeRack], cap: int) -> list[Problem]:
     """Return by how many racks, units and kilowatts the hall falls short of the blocks, and what would help."""
     need, free = sum(b.racks for b in blocks), len(hall.free)
     if need <= free:
@@ -118,22 +118,29 @@ def too_small(topology: Topology, hall: Hall, blocks: Sequence[Block], per_rack:
     nodes = int((topology.devices["role"] == "node").sum())
     sizes = device_sizes(topology)
     fix = f"add {short:,} position{'s' if short > 1 else ''} to hall.rows"
-    fix += _packed_tighter(topology, limits, free, per_rack, cap)
+    fix += _packed_tighter(topology, limits, free, racks, cap)
     what = f"{need:,} racks needed, the hall has {free:,} positions: {short:,} short, which is {short * limits.height_ru:,} U and {kilo(short * limits.power_w)} kW"
     why = (
-        f"{nodes:,} nodes at {per_rack} a rack and {topology.devices.height - nodes:,} switches and servers, room for growth included, "
+        f"{nodes:,} nodes at {_a_rack(racks)} a rack and {topology.devices.height - nodes:,} switches and servers, room for growth included, "
         f"take {sizes['height_ru'].sum():,} U and {kilo(float(sizes['power_w'].sum()))} kW; "
         f"the hall's racks have {free * limits.height_ru:,} U and {kilo(free * limits.power_w)} kW"
     )
     return [Problem("hall-too-small", "hall.rows", what, why, fix)]
 
 
-def _packed_tighter(topology: Topology, limits: RackLimits, free: int, per_rack: int, cap: int) -> str:
+def _a_rack(racks: Mapping[str, NodeRack]) -> str:
+    return " or ".join(str(n) for n in sorted({kind.per_rack for kind in racks.values()}))
+
+
+def _packed_tighter(topology: Topology, limits: RackLimits, free: int, racks: Mapping[str, NodeRack], cap: int) -> str:
     """Advice on more nodes in a rack, with the limits it asks for, when that makes the cluster fit `free` racks; else nothing."""
-    size = node_size(topology)
-    for nodes in range(per_rack + 1, limits.height_ru // size.height_ru + 1):
+    if not racks:
+        return ""
+    size = Size(*(max(column) for column in zip(*(kind.size for kind in racks.values()), strict=True)))
+    fewest = min(kind.per_rack for kind in racks.values())
+    for nodes in range(fewest + 1, limits.height_ru // size.height_ru + 1):
         raised = replace(limits, power_w=max(limits.power_w, nodes * size.power_w), weight_kg=max(limits.weight_kg, nodes * size.weight_kg))
-        if sum(b.racks for b in arrange(topology, raised, nodes, cap)) <= free:
+        if sum(b.racks for b in arrange(topology, raised, {name: NodeRack(kind.size, max(nodes, kind.per_rack)) for name, kind in racks.items()}, cap)) <= free:
             advice = raise_limits(limits, size, nodes)
             return f", or set hall.nodes_per_rack to {nodes}" + (f" and {advice}" if advice else "")
     return ""

@@ -103,18 +103,29 @@ def too_big(topology: Topology, limits: RackLimits, catalog: Catalog) -> list[Pr
     return list(problems.values())
 
 
-def node_size(topology: Topology) -> Size:
-    """Size that covers every kind of node of the cluster."""
-    sizes = [size for (_, role, _), size in kind_sizes(topology).items() if role == "node"]
-    return Size(*(max(column) for column in zip(*sizes, strict=True))) if sizes else Size(1, 1.0, 1.0)
+class NodeRack(NamedTuple):
+    """How racks are filled with one kind of node: its size, and how many stand in a rack."""
+
+    size: Size
+    per_rack: int
 
 
-def nodes_in_a_rack(topology: Topology, limits: RackLimits) -> tuple[int, list[Problem]]:
-    """Nodes of a rack, at least 1: as the hall asks, else the largest published number that fits, else as many as fit.
+def node_racks(topology: Topology, limits: RackLimits) -> tuple[dict[str, NodeRack], list[Problem]]:
+    """Profile -> how its nodes fill racks, each kind in racks of its own.
 
+    As many as the hall asks, else the largest published number that fits, else as many as fit; at least 1.
     The problems say when the number asked for does not fit, or when no published one does.
     """
-    size = node_size(topology)
+    racks, problems = {}, []
+    for (profile, role, _), size in kind_sizes(topology).items():
+        if role == "node":
+            per_rack, found = _nodes_in_a_rack(topology, limits, profile, size)
+            racks[profile] = NodeRack(size, per_rack)
+            problems += found
+    return racks, list(dict.fromkeys(problems))
+
+
+def _nodes_in_a_rack(topology: Topology, limits: RackLimits, profile: str, size: Size) -> tuple[int, list[Problem]]:
     fit = allowed(limits, size)
     most = max(1, min(fit))
     reason = (
@@ -127,8 +138,8 @@ def nodes_in_a_rack(topology: Topology, limits: RackLimits) -> tuple[int, list[P
             fix = f"set hall.nodes_per_rack to {most} or less, or {raise_limits(limits, size, asked)}"
             return most, [Problem("nodes-per-rack", "hall.nodes_per_rack", f"{asked} nodes in a rack asked for, {most} fit", reason, fix)]
         return asked, []
-    parts = [topology.profiles[profile].part for profile, role, _ in kinds(topology).iter_rows() if role == "node"]
-    published = [n for part in parts if isinstance(part, Node) for n in part.per_rack]
+    part = topology.profiles[profile].part
+    published = part.per_rack if isinstance(part, Node) else ()
     fitting = [n for n in published if n <= most]
     if published and not fitting and min(fit):
         what = f"{most} nodes in a rack; published are {', '.join(map(str, sorted(set(published))))}"

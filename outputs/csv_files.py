@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from polars import selectors as cs
 
-from . import tables
+from . import DEFAULTS, Options, tables
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -27,7 +27,7 @@ TABLES = {
 """File -> the function that makes its table."""
 
 
-def files(plan: Plan) -> dict[str, bytes]:
+def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
     """Render every table."""
     return {name: csv_bytes(table(plan)) for name, table in TABLES.items()}
 

@@ -10,8 +10,9 @@ import polars as pl
 import yaml
 
 from .. import __version__
-from ..layouts.sizes import nodes_in_a_rack
+from ..layouts.sizes import node_racks
 from ..vendors.models import Switch
+from . import DEFAULTS, Options
 
 if TYPE_CHECKING:
     from ..fabric.design import FabricSpec
@@ -24,7 +25,7 @@ HEADER = """\
 """
 
 
-def files(plan: Plan) -> dict[str, bytes]:
+def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
     """Render design.yaml."""
     text = yaml.safe_dump(resolved(plan), sort_keys=False, allow_unicode=True, width=120)
     return {"design.yaml": (HEADER.format(name=plan.design.name, version=__version__) + text).encode()}
@@ -33,7 +34,8 @@ def files(plan: Plan) -> dict[str, bytes]:
 def resolved(plan: Plan) -> dict[str, Any]:
     """The design as plain data, nothing left to choose."""
     data: dict[str, Any] = plan.design.model_dump(mode="json")
-    data["nodes"]["name_width"] = plan.design.nodes.width
+    for group, given in zip([data["nodes"], *data["more_nodes"]], plan.design.node_groups, strict=True):
+        group["name_width"] = given.width
     for name, spec in plan.design.fabrics.items():
         data["fabrics"][name] |= _fabric_choices(plan, name, spec)
     data["hall"] |= _hall_choices(plan)
@@ -47,6 +49,7 @@ def _fabric_choices(plan: Plan, name: str, spec: FabricSpec) -> dict[str, Any]:
     choices: dict[str, Any] = {
         "switch": facts.leaf_model,
         "spine_switch": facts.spine_model,
+        "core_switch": facts.core_model,
         "tiers": facts.tiers,
         "planes": facts.planes,
         "nic_mode": nic.name,
@@ -56,6 +59,8 @@ def _fabric_choices(plan: Plan, name: str, spec: FabricSpec) -> dict[str, Any]:
     }
     if facts.tiers > 1:
         choices |= {"nodes_per_su": facts.nodes_per_su, "spines_per_plane": facts.spines_per_plane}
+    if facts.tiers > 2:
+        choices |= {"sus_per_group": facts.sus_per_group, "spine_groups": "rail" if facts.by_rail else "shared"}
     return choices
 
 
@@ -69,10 +74,11 @@ def _hall_choices(plan: Plan) -> dict[str, Any]:
     """Limits and fill of the racks, and the rows of a hall that was made to fit."""
     hall = plan.placement.hall
     choices: dict[str, Any] = {"rack_power_kw": round(hall.limits.power_w / 1000, 6), "rack_weight_kg": hall.limits.weight_kg}
-    per_rack, notes = nodes_in_a_rack(plan.topology, hall.limits)
-    if not notes:
-        choices["nodes_per_rack"] = per_rack
+    kinds, notes = node_racks(plan.topology, hall.limits)
+    numbers = {kind.per_rack for kind in kinds.values()}
+    if not notes and len(numbers) == 1:
+        choices["nodes_per_rack"] = numbers.pop()
     if not plan.design.hall.rows:
-        rows = hall.positions.group_by("row", maintain_order=True).agg(pl.len().alias("racks"), pl.col("y_m").first())
-        choices["rows"] = [{"name": name, "racks": racks, "x_m": 0.0, "y_m": y_m, "blocked": []} for name, racks, y_m in rows.iter_rows()]
+        rows = hall.positions.group_by("row", maintain_order=True).agg(pl.len().alias("racks"), pl.col("x_m").first() - hall.rack_width_m / 2, pl.col("y_m").first())
+        choices["rows"] = [{"name": name, "racks": racks, "x_m": round(x_m, 6), "y_m": y_m, "blocked": []} for name, racks, x_m, y_m in rows.iter_rows()]
     return choices

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from . import DEFAULTS, Options
 from .fabric_drawing import FRAME, Placed, box_size, draw, fill_of, grid_columns, wire_colour
 from .fabric_groups import Box, Sketch, sketch
 from .svg import RULE, Point, escape, ink_on
@@ -21,7 +22,7 @@ LABEL = 90.0
 """Room between two switches that are joined, for the words on their line."""
 
 
-def files(plan: Plan) -> dict[str, bytes]:
+def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
     """Draw fabric.dot and fabric.svg of the compute fabric."""
     drawing = sketch(plan, next(iter(plan.topology.fabrics)))
     return {"fabric.dot": _dot(drawing).to_string().encode(), "fabric.svg": draw(drawing, _place(drawing))}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ..fabric.tables import NONE
+from . import DEFAULTS, Options
 from .svg import BLUE, FAINT, GREEN, GREY, INK, MARGIN, ORANGE, PURPLE, RULE, SKY, YELLOW, Point, header, legend, line, page, plural, rect, spans, text, text_width, tint
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Floor:
     """Corners of the ground that racks cover."""
 
 
-def files(plan: Plan) -> dict[str, bytes]:
+def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
     """Draw hall.svg."""
     hall = plan.placement.hall
     title = f"{plan.design.name}: hall"

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import groupby
+from itertools import groupby, pairwise, product
+from math import prod
+
+NODES_MAX = 65_536
+"""Most nodes Slurm manages (MAX_SLURM_NODES)."""
 
 RANGE_MAX = 64 * 1024
 """Most names that Slurm expands from one range (MAX_RANGE of its hostlist)."""
 
+WORD_MAX = 1 << 20
+"""Most names of one word that are spelled out here, far above what Slurm manages."""
+
 DIGITS_MAX = 9
 """Longer numbers are spelled out; Slurm reads a number into a machine word."""
 
-NUMBERED = re.compile(rf"^(.*?)([0-9]{{1,{DIGITS_MAX}}})$")
+NUMBERED = re.compile(rf"^(.*?)([0-9]{{1,{DIGITS_MAX}}})$", re.DOTALL)
 FORBIDDEN = re.compile(r"[\s,\[\]=#]|^$")
-BRACKETED = re.compile(r"([^,\[\]]*)\[([^\]]*)\]")
+RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
+
+
+class HostlistError(ValueError):
+    """A hostlist that Slurm refuses or reads as something else: `what` is wrong, and the way out."""
+
+    def __init__(self, what: str, fix: str) -> None:
+        self.what, self.fix = what, fix
+        super().__init__(f"not a hostlist: {what}")
 
 
 def fold(names: Iterable[str]) -> str:
-    """Fold names, in the order given, into a hostlist.
+    """Fold names, in the order given, into a hostlist that every Slurm reads.
 
     Only numbers of equal width at the end of a name share a bracket, for zero padding is significant.
     Raises ValueError for names that Slurm reads as something else.
@@ -36,26 +51,58 @@ def fold(names: Iterable[str]) -> str:
     return ",".join(words)
 
 
-def expand(text: str) -> list[str]:
-    """Names of a hostlist in order; raises ValueError when it is malformed."""
-    names: list[str] = []
-    at = 0
-    while at < len(text):
-        found = BRACKETED.match(text, at)
-        if found:
-            names += [found[1] + number for part in found[2].split(",") for number in _numbers(part)]
-            at = found.end()
-        else:
-            word = text[at:].partition(",")[0]
-            if not word or FORBIDDEN.search(word):
-                raise ValueError(f"{text!r} is not a hostlist: {word!r} at {at}")
-            names.append(word)
-            at += len(word)
-        if at < len(text):
-            if text[at] != "," or at + 1 == len(text):
-                raise ValueError(f"{text!r} is not a hostlist: {text[at:]!r} at {at}")
-            at += 1
-    return names
+def expand(text: str, tail: bool = False) -> list[str]:
+    """Names of a hostlist in order; `tail` allows text after the last bracket, as Slurm does from 23.11.
+
+    Raises HostlistError when it is malformed, or when a word of it names more than a million nodes.
+    """
+    return [name for word in words(text) for name in expand_word(word, tail)]
+
+
+def words(text: str) -> list[str]:
+    """Split a hostlist at its commas outside brackets; raises HostlistError for open brackets and empty words."""
+    found = re.findall(r"(?:\[[^\[\]]*\]|[^,\[\]])+|,", text)
+    if "".join(found) != text:
+        raise HostlistError(f"brackets in {short(text)!r} do not match", "close each [ with one ], without brackets inside")
+    if text and (found[0] == "," or found[-1] == "," or any(a == b == "," for a, b in pairwise(found))):
+        raise HostlistError(f"a comma of {short(text)!r} has no name beside it", "remove the comma, or add the name that is missing")
+    return [word for word in found if word != ","]
+
+
+def expand_word(word: str, tail: bool = False) -> list[str]:
+    """Names of one word, such as a[1-2]b[01-10]; raises HostlistError as `expand` does."""
+    parts = re.split(r"\[([^\[\]]*)\]", word)
+    plain, brackets = parts[::2], [_checked(inside, word) for inside in parts[1::2]]
+    strange = sorted({c for text in plain if text for c in FORBIDDEN.findall(text)})
+    if strange:
+        raise HostlistError(f"{short(word)!r} has {' '.join(map(repr, strange))} in a name", "write names of letters, digits, - and _")
+    if brackets and plain[-1] and not tail:
+        raise HostlistError(f"{short(word)!r} has text after its last bracket", "spell the names out, or ask for the rules of Slurm 23.11 or later")
+    if prod(sum(last - first + 1 for first, last, _ in bracket) for bracket in brackets) > WORD_MAX:
+        raise HostlistError(f"{short(word)!r} names more than {WORD_MAX:,} nodes; Slurm manages {NODES_MAX:,}", "list the nodes that exist")
+    columns = [[f"{number:0{width}d}" for first, last, width in bracket for number in range(first, last + 1)] for bracket in brackets]
+    return ["".join(text + number for text, number in zip(plain, (*chosen, ""), strict=True)) for chosen in product(*columns)]
+
+
+def short(text: str) -> str:
+    """The text, or the beginning of a long one, for a message."""
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _checked(inside: str, word: str) -> list[tuple[int, int, int]]:
+    """(first, last, width) of each range between two brackets; the first number sets the width."""
+    ranges = []
+    for part in inside.split(","):
+        found = RANGE.fullmatch(part)
+        if not found:
+            raise HostlistError(f"{short(part)!r} in {short(word)!r} is not a range", "write numbers and first-last, parted by commas, without spaces")
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last < first:
+            raise HostlistError(f"range {part} in {short(word)!r} runs backwards", f"write {found[2]}-{found[1]}")
+        if last - first >= RANGE_MAX:
+            raise HostlistError(f"range {part} in {short(word)!r} has {last - first + 1:,} names, Slurm expands {RANGE_MAX:,}", "list the nodes that exist")
+        ranges.append((first, last, len(found[1])))
+    return ranges
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -75,11 +122,3 @@ def _ranges(digits: list[str], width: int) -> list[str]:
         else:
             runs.append((number, number))
     return [f"{first:0{width}d}" if first == last else f"{first:0{width}d}-{last:0{width}d}" for first, last in runs]
-
-
-def _numbers(part: str) -> list[str]:
-    found = re.fullmatch(r"([0-9]+)(?:-([0-9]+))?", part)
-    if not found or (found[2] and int(found[2]) < int(found[1])):
-        raise ValueError(f"{part!r} is not a range of a hostlist")
-    width = len(found[1])
-    return [f"{number:0{width}d}" for number in range(int(found[1]), int(found[2] or found[1]) + 1)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from . import DEFAULTS, Options
 from .svg import FAINT, INK, MARGIN, ROLE_COLOURS, RULE, Point, header, ink_on, legend, page, plural, rect, spans, text, text_width, wrap
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Kind:
     devices: tuple[Row, ...]
 
 
-def files(plan: Plan) -> dict[str, bytes]:
+def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
     """Draw racks.svg."""
     kinds = _kinds(plan)
     folded = any(len(kind.racks) > 1 for kind in kinds)

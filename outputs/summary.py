@@ -10,6 +10,7 @@ import polars as pl
 
 from .. import __version__
 from ..fabric.tables import TIERS
+from . import DEFAULTS, Options
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -19,7 +20,7 @@ COPPER = ("dac", "acc", "aec")
 FIBRES = ("mmf", "smf")
 
 
-def files(plan: Plan) -> dict[str, bytes]:
+def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
     """Render summary.json."""
     return {"summary.json": (json.dumps(summary(plan), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()}
 

@@ -17,7 +17,7 @@ from openpyxl.styles import Font, PatternFill
 from openpyxl.writer.excel import ExcelWriter
 
 from .. import __version__
-from . import tables
+from . import DEFAULTS, Options, tables
 from .sheets import HEAD_FILL, HEAD_FONT, KINDS, Column, Sheet, add_sheet, set_up_print, styled
 from .summary import cost, cost_line, summary
 
@@ -32,7 +32,7 @@ UNIX = 3
 """System that a zip entry says it was made on; Python would name the one it runs on."""
 
 
-def files(plan: Plan) -> dict[str, bytes]:
+def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
     """Render plan.xlsx."""
     book = Workbook(write_only=True)
     book.properties.creator, book.properties.title = f"railplan {__version__}", plan.design.name

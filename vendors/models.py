@@ -147,7 +147,7 @@ class PortNames(Frozen):
 
     Patterns use `{cage}` (faceplate number), `{cage0}` (counted from 0), `{child}` (port in the cage from 0),
     `{child1}` (from 1), `{letter}` (a, b, ...), `{lane}` (first lane of the port in the cage, from 0),
-    `{lane1}` (from 1), `{base}` (8 x cage0) and `{eth}` (base + lane).
+    `{lane1}` (from 1), `{base}` (8 x cage0) and `{eth}` (base + lane); modular switches also `{card}` and `{slot}` (cage on its card), from 1.
     """
 
     os: str
@@ -159,7 +159,7 @@ class PortNames(Frozen):
     @field_validator("whole", "split")
     @classmethod
     def _known_placeholders(cls, pattern: str) -> str:
-        known = {"cage", "cage0", "child", "child1", "letter", "lane", "lane1", "base", "eth"}
+        known = {"cage", "cage0", "child", "child1", "letter", "lane", "lane1", "base", "eth", "card", "slot"}
         unknown = sorted(set(re.findall(r"{(\w+)[^}]*}", pattern)) - known)
         if unknown:
             raise ValueError(f"unknown placeholders {', '.join(unknown)}")
@@ -192,6 +192,8 @@ class Switch(Part):
     management_ports: int = Field(default=1, ge=0)
     dedicated_ufm_port: bool = False
     """True when the fabric manager has a port of its own, so that no leaf port is given up for it."""
+    cages_per_card: Count | None = None
+    """Modular switches: cages of one line card; cages are numbered on through the cards."""
     chassis_of: Count | None = None
     """Set when the box holds several independent switches (Q3200 holds two)."""
 
@@ -251,6 +253,8 @@ class Node(Part):
     """Modes of a compute port; the first legal one for the chosen family and planes is used."""
     per_rack: tuple[Count, ...] = ()
     """Published numbers of such nodes in a rack, ascending."""
+    rack_scale: bool = False
+    """True for trays that come as whole racks (NVL72): SUs are rounded to whole racks."""
     psu_count: Count | None = None
     bmc_ports: int = Field(default=1, ge=0)
 

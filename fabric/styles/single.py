@@ -1,4 +1,4 @@
-r"""Single: one switch in each plane carries every GPU port; small clusters only.
+r"""Single: one switch in each plane carries every GPU port. Chassis: that switch is a modular one with line cards.
 
 leaf-p0           leaf-p1           one switch for each plane, no spines
   |    \___________/  |
@@ -8,29 +8,37 @@ gpu-001           gpu-002           both rails of a plane on the same switch
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...problems import Problem
 from ..design import FabricSpec
-from ..modes import Parts
 from ..ports import port_count
-from ..sizing import Size, fits
+from ..sizing import Block, Group, Size, Sized, fits
 
 
-def size(spec: FabricSpec, parts: Parts, nodes: int, at: str) -> tuple[Size | None, list[Problem]]:
-    rails, per_gpu = parts.node.gpus, parts.ports_per_gpu
-    down = nodes * rails * per_gpu
-    with_ufm = down + (rails * per_gpu if spec.ufm_links else 0)
-    have = port_count(parts.leaf, parts.down)
+def size(spec: FabricSpec, groups: Sequence[Group], at: str) -> Sized:
+    """All ports of a plane on one switch."""
+    group = groups[0]
+    parts, nodes = group.parts, group.nodes
+    each = parts.rails * parts.ports_per_gpu
+    down = nodes * each
+    with_ufm = down + (each if spec.ufm_links else 0)
+    if len(groups) > 1:
+        return None, [Problem("style", "more_nodes", f"style {spec.style} joins one kind of node", fix="remove more_nodes, or use style rail")]
     if not fits(spec, parts, with_ufm, 0):
-        free = have - spec.reserved_ports.leaf - (with_ufm - down)
-        what = f"{down:,} GPU ports in a plane, but one {parts.leaf.model} has {free} for them"
-        return None, [
-            Problem(
-                "single",
-                f"{at}.style" if spec.style == "single" else f"{at}.tiers",
-                what,
-                fix=f"use at most {free // (rails * per_gpu)} nodes, style rail, or a switch with more ports",
-            )
-        ]
-    if spec.ufm_links > rails * per_gpu:
-        return None, [Problem("ufm", f"{at}.ufm_links", f"{spec.ufm_links} UFM links, but a node position has {rails * per_gpu} ports", fix=f"use at most {rails * per_gpu}")]
-    return Size(spec.style, 1, nodes, 1, rails, 1, with_ufm, 0, 0, 0, False), []
+        free = port_count(parts.leaf, parts.down) - spec.reserved_ports.leaf - (with_ufm - down)
+        what = f"{down:,} GPU ports in a plane, but one {parts.leaf.model} has {free:,} for them"
+        where = f"{at}.style" if spec.style in ("single", "chassis") else f"{at}.tiers"
+        return None, [Problem("single", where, what, fix=f"use at most {free // each} nodes, style rail, or a switch with more ports")]
+    if spec.ufm_links > each:
+        return None, [Problem("ufm", f"{at}.ufm_links", f"{spec.ufm_links} UFM links, but a node position has {each} ports", fix=f"use at most {each}")]
+    block = Block(nodes, nodes, parts.rails, parts.rails, 1, each, with_ufm, 0, 0, 0)
+    return Size(spec.style, 1, (block,), (0,), (0,)), []
+
+
+def size_chassis(spec: FabricSpec, groups: Sequence[Group], at: str) -> Sized:
+    """The same on a modular switch."""
+    leaf = groups[0].parts.leaf
+    if not leaf.cages_per_card:
+        return None, [Problem("chassis", f"{at}.switch", f"{leaf.model} is no modular switch", fix="choose a switch with line cards, such as nvidia-cs9500, or use style single")]
+    return size(spec, groups, at)

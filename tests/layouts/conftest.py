@@ -59,6 +59,8 @@ def by_hand(catalog: Catalog) -> Callable[..., Topology]:
                 "pod": [d[1] for d in devices],
                 "rail": ["" for _ in roles],
                 "plane": [d[2] for d in devices],
+                "group": [NONE for _ in roles],
+                "home": [NONE if d[0] == "ufm" else d[1] for d in devices],
                 "index": [d[3] for d in devices],
                 "present": [True] * len(devices) if present is None else list(present),
             },
