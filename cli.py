@@ -69,8 +69,10 @@ def new(**flags: Any) -> None:
 @main.command()
 @click.argument("design", required=False, type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to write the plan into.")
-@click.option("--only", metavar="FORMAT,...", help="Write only these formats: csv, xlsx, slurm, fabric, racks, hall.")
+@click.option("--only", metavar="FORMAT,...", help="Write only these formats, some of which are not written otherwise; the README lists them.")
 @click.option("--slurm-version", default="23.11", show_default=True, help="Release of Slurm whose rules the Slurm files keep; 25.05 and later get topology.yaml as well.")
+@click.option("--label-prefix", default="fabric.topograph.run", show_default=True, help="What stands before the slash of Kubernetes node labels.")
+@click.option("--slice", "part", default="", metavar="pods=1,nodes=4", help="Part of the fabric that containerlab gets; also rails, planes, spines. By default all of it.")
 @click.option("--force", is_flag=True, help="Replace another plan in the folder.")
 @click.option("--hall", type=click.Path(path_type=Path), help="YAML file of the hall, in place of the design's.")
 @click.option(
@@ -86,6 +88,8 @@ def plan(
     output: Path,
     only: str | None,
     slurm_version: str,
+    label_prefix: str,
+    part: str,
     force: bool,
     hall: Path | None,
     effort: str,
@@ -101,12 +105,16 @@ def plan(
         what, source = _design(design, hall, {**flags, "seed": seed})
         with _located(source), _progress(as_json) as tell:
             from .outputs import Options, render
+            from .outputs.kubernetes import check_prefix
+            from .outputs.slice import parse_slice
             from .outputs.slurm_rules import release
             from .outputs.write import write_plan
             from .plan import make_plan
 
             release(slurm_version)
-            options = Options(slurm_version=slurm_version)
+            parse_slice(part)
+            check_prefix(label_prefix)
+            options = Options(slurm_version, label_prefix, part)
             made = make_plan(what, _catalog(catalogs), tell)
             tell("writing")
             files = render(made, only.split(",") if only else None, options, left_out.append)
@@ -173,6 +181,31 @@ def lint_topology(file: Path, folder: Path | None, nodes: str | None, slurm_vers
 
 
 @main.command()
+@click.argument("designs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--vary", multiple=True, metavar="FIELD=VALUE,...", help="Plan the design once for each value; repeatable, all combinations are planned.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+@_catalog_option
+def compare(designs: tuple[Path, ...], vary: tuple[str, ...], as_json: bool, catalogs: tuple[Path, ...]) -> None:
+    """Lay plans side by side: several DESIGNS, or one with fields varied. Savings are against the first."""
+    with _problems(as_json):
+        from .compare import Variant, measure_all, variants
+        from .fabric.design import read_design
+        from .outputs.compare_view import comparison_json, print_comparison
+
+        columns: list[Variant] = []
+        for path in designs:
+            design, source = read_design(path)
+            columns += variants(source, vary, path.stem if len(designs) > 1 else "") if vary else [Variant(path.stem, design, source=source)]
+        measured = [(m.label, m.figures, m.problems) for m in measure_all(columns, _catalog(catalogs))]
+        if as_json:
+            click.echo(comparison_json(measured))
+        else:
+            print_comparison(measured, _console(stderr=False))
+    if not any(figures for _, figures, _ in measured):
+        sys.exit(1)
+
+
+@main.command()
 def schema() -> None:
     """Print the JSON Schema of the design file, for editors."""
     from .fabric.design import Design
@@ -181,7 +214,7 @@ def schema() -> None:
 
 
 @main.command()
-@click.argument("room", required=False, metavar="[switches|nodes|cables|modules]")
+@click.argument("room", required=False, metavar="[switches|nodes|cables|modules|racks]")
 @click.argument("model", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 @_catalog_option

@@ -1,28 +1,31 @@
 """Proof of the bisection bandwidth, reached two independent ways: by counting links and by maximum flow.
 
-A split cuts the endpoints (the NIC ports that are cabled) into halves A and B. Traffic goes from A to B along
-node, leaf, spine, leaf, node: up once and down once, never through a node, staying on a leaf where it can.
-Dark ports carry no endpoint, so a partly filled SU asks for no more than its nodes can send.
+A split cuts the endpoints (the NIC ports that are cabled) into halves A and B. Traffic goes from A to B up the tiers,
+turns once and comes down, never through a node, staying on a leaf where it can. Dark ports carry no endpoint, so a
+partly filled SU asks for no more than its nodes can send. Where rails are apart, each rail is split by itself.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import polars as pl
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from ..problems import Problem
-from .check_report import gpu_links
-from .check_spread import leaf_load
+from .check_load import worst_oversubscription
+from .flows import maximum_flow
+from .net import Ints, Mask, Net, net_of
+from .sameness import classes, number
+from .splits import splits, worse_split
 from .topology import Topology
 
-RANDOM_SPLITS = 4
 LOCAL = 2**40
-"""Capacity, in Gb/s, of the way across one leaf: more than any leaf has ports for."""
+"""Capacity, in Gb/s, of the way across one switch: more than any switch has ports for."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class SplitProof:
     half_gbps: int
     """Endpoint bandwidth of the smaller half: what a non-blocking fabric carries."""
     required_gbps: int
-    """The smaller half over the designed oversubscription, rounded up."""
+    """What the designed oversubscription of each tier leaves of the smaller half, rounded up."""
     by_count_gbps: int
     by_flow_gbps: int
 
@@ -51,65 +54,61 @@ class Proof:
     worst_split: str
     splits: tuple[SplitProof, ...]
     designed_oversubscription: float
+    """Of a leaf; in three tiers `designed_core_oversubscription` comes on top."""
     worst_leaf_oversubscription: float
     """Highest bandwidth down over up of any leaf that has other leaves in its plane; infinite without uplinks, 1 when there is one leaf."""
     worst_tier_oversubscription: float
     """The same over all leaves of a plane together."""
-
-
-@dataclass(frozen=True)
-class Ground:
-    """What is split: present leaves, numbered from 0 in their order, and endpoint bandwidth of each node on each leaf."""
-
-    plane: np.ndarray
-    pod: np.ndarray
-    rail: np.ndarray
-    """First rail of each leaf."""
-    node_index: np.ndarray
-    """Node of each bundle of endpoints, by its index in the cluster."""
-    leaf: np.ndarray
-    """Leaf of each bundle of endpoints."""
-    gbps: np.ndarray
-    """Bandwidth of each bundle of endpoints."""
+    designed_core_oversubscription: float = 1.0
+    worst_spine_oversubscription: float = 1.0
+    """Three tiers: highest bandwidth down over up of any spine; 1 otherwise."""
+    apart: tuple[tuple[int, ...], ...] = ()
+    """Sets of GPU indices that no path of the fabric joins, so that NVLink forwards between them; empty when all are joined."""
 
 
 def prove(topology: Topology, fabric: str) -> Proof:
     """Try every split of a fabric by count and by flow; the worst is the one that carries the smallest part of its half."""
-    designed = {str(name): spec.oversubscription for name, spec in topology.design.fabrics.items()}[fabric]
-    ground, wires, arcs = _ground(topology, fabric), _wires(topology, fabric), _arcs(topology, fabric)
-    leaves = len(ground.plane)
-    splits = []
-    for name, in_a in _splits(ground, topology.design.seed):
-        a, b = (np.bincount(ground.leaf[half], weights=ground.gbps[half], minlength=leaves).astype(np.int64) for half in (in_a, ~in_a))
-        half = sum(min(int(a[ground.plane == p].sum()), int(b[ground.plane == p].sum())) for p in np.unique(ground.plane))
-        if half:
-            required = math.ceil(half / designed)
-            splits.append(SplitProof(name, half, required, _by_count(wires, a, b), _by_flow(arcs, a, b)))
-    worst = min(splits, key=lambda s: Fraction(s.by_flow_gbps, s.half_gbps), default=SplitProof("none", 0, 0, 0, 0))
-    leaf, tier = _worst_oversubscription(topology, fabric)
+    spec = {str(name): spec for name, spec in topology.design.fabrics.items()}[fabric]
+    net = net_of(topology, fabric)
+    steps, parts = climb(net), _parts(net)
+    allowed = spec.oversubscription, spec.core_oversubscription
+    found: list[tuple[SplitProof, Mask]] = []
+    for name, in_a in splits(net, topology.design.seed):
+        found += [(s, in_a) for s in [_tried(net, steps, parts, name, in_a, allowed)] if s.half_gbps]
+    worst, mask = min(found, key=lambda f: Fraction(f[0].by_flow_gbps, f[0].half_gbps), default=(SplitProof("none", 0, 0, 0, 0), None))
+    if mask is not None:
+        worse = worse_split(net, topology.design.seed, mask, lambda m: _carried(net, steps, m))
+        if worse is not None:
+            found.append((_tried(net, steps, parts, "worst found", worse, allowed), worse))
+            worst = min((s for s, _ in found), key=lambda s: Fraction(s.by_flow_gbps, s.half_gbps))
+    leaf, tier, spine = worst_oversubscription(net)
     return Proof(
         fabric=fabric,
         required_gbps=worst.required_gbps,
         by_count_gbps=worst.by_count_gbps,
         by_flow_gbps=worst.by_flow_gbps,
-        non_blocking=all(s.by_flow_gbps == s.half_gbps for s in splits),
+        non_blocking=all(s.by_flow_gbps == s.half_gbps for s, _ in found),
         worst_split=worst.name,
-        splits=tuple(splits),
-        designed_oversubscription=float(designed),
+        splits=tuple(s for s, _ in found),
+        designed_oversubscription=float(spec.oversubscription),
         worst_leaf_oversubscription=leaf,
         worst_tier_oversubscription=tier,
+        designed_core_oversubscription=float(spec.core_oversubscription),
+        worst_spine_oversubscription=spine,
+        apart=gpus_apart(topology, net),
     )
 
 
 def check_bisection(proof: Proof) -> list[Problem]:
     """An error for each split that carries less than the design requires, or whose two figures differ."""
     problems = []
+    core = f", and {proof.designed_core_oversubscription:g}:1 above the spines" if proof.designed_core_oversubscription > 1 else ""
     for split in proof.splits:
         where = f"{proof.fabric}, split by {split.name}"
         least = min(split.by_count_gbps, split.by_flow_gbps)
         if least < split.required_gbps:
             what = f"{least:,}G cross between the halves, the design requires {split.required_gbps:,}G"
-            why = f"the smaller half has {split.half_gbps:,}G of endpoints, oversubscribed {proof.designed_oversubscription:g}:1 at most"
+            why = f"the smaller half has {split.half_gbps:,}G of endpoints, oversubscribed {proof.designed_oversubscription:g}:1 at most{core}"
             problems.append(Problem("bisection", where, what, why, "add uplinks or spines, or allow a higher oversubscription"))
         if split.by_count_gbps != split.by_flow_gbps:
             what = f"the link count gives {split.by_count_gbps:,}G, the maximum flow {split.by_flow_gbps:,}G"
@@ -119,157 +118,121 @@ def check_bisection(proof: Proof) -> list[Problem]:
     return problems
 
 
-def _ground(topology: Topology, fabric: str) -> Ground:
-    leaves = _leaves(topology, fabric)
-    bundles = gpu_links(topology, fabric).group_by("a_dev", "b_dev").agg(pl.col("gbps").cast(pl.Int64).sum()).sort("a_dev", "b_dev")
-    row = np.full(topology.devices.height, -1)
-    row[leaves["dev"].to_numpy()] = np.arange(leaves.height)
-    return Ground(
-        plane=leaves["plane"].to_numpy(),
-        pod=leaves["pod"].to_numpy(),
-        rail=leaves["rail"].str.split("+").list.first().cast(pl.Int64, strict=False).fill_null(0).to_numpy(),
-        node_index=topology.devices["index"].to_numpy()[bundles["a_dev"].to_numpy()],
-        leaf=row[bundles["b_dev"].to_numpy()],
-        gbps=bundles["gbps"].to_numpy(),
-    )
-
-
-def _leaves(topology: Topology, fabric: str) -> pl.DataFrame:
-    return topology.devices.filter((pl.col("role") == "leaf") & (pl.col("fabric") == fabric) & pl.col("present")).sort("dev")
-
-
-def _splits(ground: Ground, seed: int) -> Iterator[tuple[str, np.ndarray]]:
-    """(name, endpoints of half A as a mask) of every split that applies; planes are split alike."""
-    of_leaf = np.bincount(ground.leaf, weights=ground.gbps, minlength=len(ground.plane))
-    twins = np.unique(np.stack([ground.pod, ground.rail], axis=1), axis=0, return_inverse=True)[1].ravel()
-    count = int(twins.max(initial=-1)) + 1
-    if count > 1:
-        pod_of, rail_of = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-        pod_of[twins], rail_of[twins] = ground.pod, ground.rail
-        weight = np.bincount(twins, weights=of_leaf, minlength=count)
-        random = np.random.Generator(np.random.PCG64(seed))
-        orders = [("SU", pod_of), ("rail", rail_of)]
-        orders += [(f"random leaves {i + 1}", random.permutation(count)) for i in range(RANDOM_SPLITS)]
-        for name, order in orders:
-            half = _lower_half(order, weight)
-            if half is not None:
-                yield name, half[twins][ground.leaf]
-        yield "alternating leaves", (np.arange(count) % 2 == 0)[twins][ground.leaf]
-    half = _lower_half(ground.node_index, ground.gbps)
-    if half is not None:
-        yield "node halves", half
-        yield "even and odd nodes", ground.node_index % 2 == 0
-
-
-def _lower_half(key: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
-    """Mask of the things with low keys, cut between two keys so that both sides weigh as nearly alike as can be; None with one key."""
-    keys, row = np.unique(key, return_inverse=True)
-    if len(keys) < 2:
-        return None
-    below = np.cumsum(np.bincount(row.ravel(), weights=weight))
-    cut = int(np.abs(2 * below[:-1] - below[-1]).argmin())
-    return np.asarray(row.ravel() <= cut)
-
-
 @dataclass(frozen=True)
-class _Wires:
-    """Bandwidth of each leaf-spine pair and of each pair of leaves joined directly, as matrices."""
+class Step:
+    """One tier of the way up: units (leaves, then whole spine groups) and the switches that join them."""
 
-    plane: np.ndarray
-    pairs: np.ndarray
-    across: np.ndarray
-
-
-def _wires(topology: Topology, fabric: str) -> _Wires:
-    leaves = _leaves(topology, fabric)
-    row = np.full(topology.devices.height, -1)
-    row[leaves["dev"].to_numpy()] = np.arange(leaves.height)
-    links = topology.links.filter(pl.col("fabric") == fabric)
-    up, beside = links.filter(pl.col("tier") == "leaf-spine"), links.filter(pl.col("tier") == "inter-switch")
-    spines, column = np.unique(up["b_dev"].to_numpy(), return_inverse=True)
-    pairs = np.zeros((leaves.height, len(spines)), dtype=np.int64)
-    np.add.at(pairs, (row[up["a_dev"].to_numpy()], column.ravel()), up["gbps"].to_numpy())
-    across = np.zeros((leaves.height, leaves.height), dtype=np.int64)
-    for one, other in (("a_dev", "b_dev"), ("b_dev", "a_dev")):
-        np.add.at(across, (row[beside[one].to_numpy()], row[beside[other].to_numpy()]), beside["gbps"].to_numpy())
-    return _Wires(leaves["plane"].to_numpy(), pairs, across)
+    unit: Ints
+    """Unit at the lower end of each bundle."""
+    joint: Ints
+    gbps: Ints
+    part: Ints
+    """Part (units joined with each other) of each unit."""
+    joint_part: Ints
 
 
-def _by_count(wires: _Wires, a: np.ndarray, b: np.ndarray) -> int:
-    """Gb/s from half A to half B: what stays on leaves, then the least of uplinks of A, of B, and of the links between.
+def climb(net: Net) -> list[Step]:
+    """The tiers above the leaves; the parts of one tier are the units of the next."""
+    unit, units = np.arange(net.size), net.leaves
+    found = []
+    for level in range(2, int(net.level.max(initial=1)) + 1):
+        own = net.level[net.high] == level
+        joints = np.flatnonzero(net.level == level)
+        joint = np.searchsorted(joints, net.high[own])
+        low, size = unit[net.low[own]], units + len(joints)
+        part = connected_components(coo_array((np.ones(len(low)), (low, units + joint)), shape=(size, size)), directed=False)[1].astype(np.int64)
+        found.append(Step(low, joint, net.gbps[own], part[:units], part[units:]))
+        unit = unit.copy()
+        unit[joints], units = part[units:], int(part.max(initial=-1)) + 1
+    return found
 
-    `a` and `b` are the halves' endpoint bandwidths on each leaf.
+
+def by_count(steps: Sequence[Step], a: Ints, b: Ints) -> int:
+    """Gb/s from half A to half B: what stays on leaves, then what turns in each part of each tier, the lowest first.
+
+    In a part that is the least of what its units send from A, receive for B, and of the links that meet on its joints;
+    the rest climbs on as one. `a` and `b` are the halves' endpoint bandwidths on each leaf.
     """
     stays = np.minimum(a, b)
-    a, b = a - stays, b - stays
-    up = wires.pairs.sum(axis=1) + wires.across.sum(axis=1)
-    total = int(stays.sum())
-    for plane in np.unique(wires.plane):
-        from_a, to_b = (a > 0) & (wires.plane == plane), (b > 0) & (wires.plane == plane)
-        spines = np.minimum(wires.pairs[from_a].sum(axis=0), wires.pairs[to_b].sum(axis=0)).sum()
-        between = spines + wires.across[np.ix_(from_a, to_b)].sum()
-        total += int(min(np.minimum(a, up)[from_a].sum(), np.minimum(b, up)[to_b].sum(), between))
+    send, receive, total = a - stays, b - stays, int(stays.sum())
+    for step in steps:
+        up = np.bincount(step.unit, weights=step.gbps, minlength=len(step.part)).astype(np.int64)
+        send, receive = np.minimum(send, up), np.minimum(receive, up)
+        joints, parts = len(step.joint_part), int(max(step.part.max(initial=-1), step.joint_part.max(initial=-1))) + 1
+        sent, got = (np.bincount(step.joint, weights=step.gbps * (side[step.unit] > 0), minlength=joints) for side in (send, receive))
+        meets = np.bincount(step.joint_part, weights=np.minimum(sent, got), minlength=parts)
+        out, into = (np.bincount(step.part, weights=side, minlength=parts) for side in (send, receive))
+        turns = np.minimum(np.minimum(out, into), meets).astype(np.int64)
+        total += int(turns.sum())
+        send, receive = out.astype(np.int64) - turns, into.astype(np.int64) - turns
     return total
 
 
-@dataclass(frozen=True)
-class _Arcs:
-    """Arcs of the flow network. Vertex d is device d; a leaf's way down is a vertex of its own, shifted by `devices`."""
+def by_flow(net: Net, a: Ints, b: Ints) -> int:
+    """Gb/s from half A to half B as a maximum flow over classes of switches that are the same to this split.
 
-    devices: int
-    leaves: np.ndarray
-    tail: np.ndarray
-    head: np.ndarray
-    gbps: np.ndarray
-
-
-def _arcs(topology: Topology, fabric: str) -> _Arcs:
-    """Planned links as arcs, parallel ones summed: leaf up to spine, spine down to leaf, leaf up to leaf down.
-
-    With two vertices for each leaf nothing that came down can go up again, as no fabric routes that way.
+    Each class has a vertex for the way up and one for the way down, so that nothing that came down can go up again.
     """
-    devices, leaves = topology.devices.height, _leaves(topology, fabric)["dev"].to_numpy().astype(np.int64)
-    between = topology.links.filter((pl.col("fabric") == fabric) & (pl.col("tier") != "node-leaf"))
-    bundles = between.group_by("tier", "a_dev", "b_dev").agg(pl.col("gbps").cast(pl.Int64).sum()).sort("a_dev", "b_dev")
-    low, high, gbps = (bundles[c].to_numpy().astype(np.int64) for c in ("a_dev", "b_dev", "gbps"))
-    beside = (bundles["tier"] == "inter-switch").to_numpy()
-    return _Arcs(
-        devices=devices,
-        leaves=leaves,
-        tail=np.concatenate([low, high, leaves]),
-        head=np.concatenate([np.where(beside, high + devices, high), low + devices, leaves + devices]),
-        gbps=np.concatenate([gbps, gbps, np.full(len(leaves), LOCAL)]),
+    above = np.zeros(net.size - net.leaves, dtype=np.int64)
+    own = classes(net, (np.concatenate([a, above]), np.concatenate([b, above])))
+    count, first = int(own.max(initial=-1)) + 1, np.unique(own, return_index=True)[1]
+    pairs, row = np.unique(own[net.low] * count + own[net.high], return_inverse=True)
+    gbps = np.bincount(row.ravel(), weights=net.gbps, minlength=len(pairs)).astype(np.int64)
+    low, high, every = pairs // count, pairs % count, np.arange(count)
+    leaf = every[net.level[first] == 1]
+    of_class = [np.bincount(own[: net.leaves], weights=side, minlength=count).astype(np.int64)[leaf] for side in (a, b)]
+    source, sink = 2 * count, 2 * count + 1
+    return maximum_flow(
+        np.concatenate([low, high + count, every, np.full(len(leaf), source), leaf + count]),
+        np.concatenate([high, low + count, every + count, leaf, np.full(len(leaf), sink)]),
+        np.concatenate([gbps, gbps, np.full(count, LOCAL), *of_class]),
+        source,
+        sink,
     )
 
 
-def _by_flow(arcs: _Arcs, a: np.ndarray, b: np.ndarray) -> int:
-    """Gb/s from half A to half B as a maximum flow; `a` and `b` are their endpoint bandwidths on each leaf."""
-    from ortools.graph.python import max_flow  # type: ignore[import-untyped]
-
-    source, sink, downs = 2 * arcs.devices, 2 * arcs.devices + 1, arcs.leaves + arcs.devices
-    solver = max_flow.SimpleMaxFlow()
-    solver.add_arcs_with_capacity(
-        np.concatenate([arcs.tail, np.full(len(downs), source), downs]),
-        np.concatenate([arcs.head, arcs.leaves, np.full(len(downs), sink)]),
-        np.concatenate([arcs.gbps, a, b]),
-    )
-    status = solver.solve(source, sink)
-    if status != solver.OPTIMAL:
-        raise RuntimeError(f"the maximum flow was not found: {status}")
-    return int(solver.optimal_flow())
+def halves(net: Net, in_a: Mask) -> tuple[Ints, Ints, int]:
+    """(endpoint bandwidth of A, of B on each leaf, that of the smaller half), each domain by itself."""
+    a = net.of_leaves(in_a)
+    b = net.of_leaves() - a
+    return a, b, _smaller(a, b, net.domain)
 
 
-def _worst_oversubscription(topology: Topology, fabric: str) -> tuple[float, float]:
-    """(worst leaf, worst plane): bandwidth down over up."""
-    load = leaf_load(topology, fabric)
-    leaf, tier = [], []
-    for plane in np.unique(load.plane):
-        down, up = load.down_gbps[load.plane == plane], load.up_gbps[load.plane == plane]
-        if len(down) > 1:
-            leaf += [_over(int(d), int(u)) for d, u in zip(down, up, strict=True)]
-            tier.append(_over(int(down.sum()), int(up.sum())))
-    return max(leaf, default=1.0), max(tier, default=1.0)
+def _smaller(a: Ints, b: Ints, part: Ints) -> int:
+    return int(np.minimum(np.bincount(part, weights=a), np.bincount(part, weights=b)).sum()) if len(part) else 0
 
 
-def _over(down: int, up: int) -> float:
-    return down / up if up else (math.inf if down else 0.0)
+def _tried(net: Net, steps: Sequence[Step], parts: Ints, name: str, in_a: Mask, allowed: tuple[Fraction, Fraction]) -> SplitProof:
+    a, b, half = halves(net, in_a)
+    near = min(_smaller(a, b, parts), half)
+    required = math.ceil(near / allowed[0] + (half - near) / (allowed[0] * allowed[1]))
+    return SplitProof(name, half, required, by_count(steps, a, b), by_flow(net, a, b)) if half else SplitProof(name, 0, 0, 0, 0)
+
+
+def _carried(net: Net, steps: Sequence[Step], in_a: Mask) -> float:
+    a, b, half = halves(net, in_a)
+    return by_count(steps, a, b) / half if half else 1.0
+
+
+def _parts(net: Net) -> Ints:
+    """Of each leaf, the leaves that the design joins without a core: its group (and rail, where rails have spines of their own)."""
+    core = bool((net.level == 3).any())
+    if not core:
+        return net.domain
+    below = climb(net)[0]
+    return number(net.domain, below.part)
+
+
+def gpus_apart(topology: Topology, net: Net) -> tuple[tuple[int, ...], ...]:
+    """Sets of GPU indices between which no plane has a path; empty when there is one set."""
+    joined = connected_components(coo_array((np.ones(len(net.low)), (net.low, net.high)), shape=(net.size, net.size)), directed=False)[1]
+    links = topology.links.filter((topology.links["fabric"] == net.fabric) & (topology.links["gpu"] >= 0)).select("b_dev", "gpu").unique()
+    row = np.full(topology.devices.height, -1)
+    row[net.dev[: net.leaves]] = np.arange(net.leaves)
+    leaf, gpu = row[links["b_dev"].to_numpy()], links["gpu"].to_numpy().astype(np.int64)
+    gpus, pieces = int(gpu.max(initial=-1)) + 1, int(joined.max(initial=-1)) + 1
+    meets = connected_components(coo_array((np.ones(len(gpu)), (gpu, gpus + joined[leaf])), shape=(gpus + pieces, gpus + pieces)), directed=False)[1][:gpus]
+    sets = tuple(tuple(int(g) for g in np.flatnonzero(meets == piece)) for piece in dict.fromkeys(meets.tolist()))
+    return sets if len(sets) > 1 else ()
+
+

@@ -8,8 +8,8 @@ import polars as pl
 from ..problems import Problem
 from ..vendors.models import Node
 from .check_rails import gpu_of_port, switch_planes
-from .check_report import device_name, findings, gpu_links, link_name
-from .topology import Topology
+from .check_report import device_name, end_links, findings, gpu_links, link_name
+from .topology import Profile, Topology
 
 HOST_NAME_MAX = 63
 """Longest label of a host name, RFC 1035 section 2.3.4."""
@@ -127,17 +127,22 @@ def links_join_the_right_roles(topology: Topology) -> list[Problem]:
 
 
 def counts_in_are_counts_out(topology: Topology) -> list[Problem]:
-    """Nodes, node links and UFM links in the tables are those the design asks for."""
+    """Nodes of each kind, node links and UFM links in the tables are those the design asks for."""
     design, found = topology.design, []
-    nodes = topology.devices.filter(pl.col("role") == "node")
-    found.append(("nodes", "present nodes", nodes["present"].sum(), design.nodes.count, f"nodes.count is {design.nodes.count:,}"))
-    found.append(("nodes", "nodes with those kept for growth", nodes.height, design.nodes.final_count, f"the cluster ends at {design.nodes.final_count:,}"))
+    for i, group in enumerate(design.node_groups):
+        nodes = topology.devices.filter((pl.col("role") == "node") & (pl.col("profile") == _profile(i)))
+        field, of_kind = f"more_nodes.{i - 1}" if i else "nodes", f" of {group.name}" if design.more_nodes else ""
+        found.append((field, f"present nodes{of_kind}", nodes["present"].sum(), group.count, f"{field}.count is {group.count:,}"))
+        found.append((field, f"nodes{of_kind} with those kept for growth", nodes.height, group.final_count, f"the cluster ends at {group.final_count:,}"))
     for fabric, spec in design.fabrics.items():
-        per_node, why = _ports_of_a_node(topology)
-        found.append((fabric, "links of GPUs", gpu_links(topology, fabric).height, design.nodes.count * per_node, f"{design.nodes.count:,} nodes with {why}"))
-        ufm = topology.links.filter((pl.col("fabric") == fabric) & (pl.col("tier") == "node-leaf") & (pl.col("gpu") < 0)).height
-        asked, planes = spec.ufm_links, switch_planes(topology, fabric)
-        found.append((fabric, "UFM links", ufm, asked * planes, f"{asked} in each of {planes} planes"))
+        ports = [_ports_of_a_node(topology, _profile(i)) for i in range(len(design.node_groups))]
+        asked = sum(group.count * of_a_node for group, (of_a_node, _) in zip(design.node_groups, ports, strict=True))
+        why = ", ".join(f"{group.count:,} nodes with {text}" for group, (_, text) in zip(design.node_groups, ports, strict=True))
+        has_gpus = not design.more_nodes or gpu_links(topology, fabric).height == end_links(topology, fabric).height
+        found.append((fabric, "links of GPUs" if has_gpus else "links of nodes", end_links(topology, fabric).height, asked, why))
+        ufm = topology.links.filter((pl.col("fabric") == fabric) & (pl.col("tier") == "node-leaf") & (pl.col("series") != "N")).height
+        planes = switch_planes(topology, fabric)
+        found.append((fabric, "UFM links", ufm, spec.ufm_links * planes, f"{spec.ufm_links} in each of {planes} planes"))
     return [
         Problem("count", where, f"{have:,} {what}, the design asks for {asked:,}", why, "this is a fault of the planner: report it with the design file")
         for where, what, have, asked, why in found
@@ -146,34 +151,47 @@ def counts_in_are_counts_out(topology: Topology) -> list[Problem]:
 
 
 def every_gpu_has_all_its_links(topology: Topology) -> list[Problem]:
-    """Each GPU of each present node has as many links as its NIC has ports."""
+    """Each GPU of each present node has as many links as its NIC has ports; so has a node without GPUs as a whole."""
     problems: list[Problem] = []
-    profile = topology.profiles["node"]
-    if not isinstance(profile.part, Node):
-        return [Problem("profile", "profile node", f"runs a {profile.part.model}, which is no node", fix="give nodes a node model")]
-    gpus = profile.part.gpus
-    owners = [gpu_of_port(profile, cage, child) for cage, use in profile.cages.items() for child in range(use.ports)]
-    ports = np.bincount([gpu for gpu in owners if gpu >= 0], minlength=gpus)
-    for fabric in topology.fabrics:
-        links = gpu_links(topology, fabric).filter(pl.col("gpu") < gpus)
-        counts = np.bincount(links["a_dev"].to_numpy().astype(np.int64) * gpus + links["gpu"].to_numpy(), minlength=topology.devices.height * gpus).reshape(-1, gpus)
-        nodes = topology.devices.filter((pl.col("role") == "node") & pl.col("present"))["dev"].to_numpy()
-        where, gpu = np.nonzero(counts[nodes] != ports)
-        bad = pl.DataFrame({"dev": nodes[where], "gpu": gpu, "have": counts[nodes[where], gpu], "ports": ports[gpu]})
-        problems += findings(
-            bad,
-            "gpu-links",
-            lambda r: f"{device_name(topology, r['dev'])} GPU {r['gpu']}",
-            lambda r: f"has {r['have']} links, its NIC has {r['ports']} ports",
-            "every NIC port is cabled",
-            "plan a link for every port of the NIC",
-        )
+    for i in range(len(topology.design.node_groups)):
+        profile = topology.profiles[_profile(i)]
+        if not isinstance(profile.part, Node):
+            problems.append(Problem("profile", f"profile {profile.name}", f"runs a {profile.part.model}, which is no node", fix="give nodes a node model"))
+            continue
+        for fabric in topology.fabrics:
+            problems += _links_of_each_gpu(topology, fabric, profile)
     return problems
 
 
-def _ports_of_a_node(topology: Topology) -> tuple[int, str]:
-    """Ports of the compute NICs of a node as it is run, and how they come about."""
-    profile = topology.profiles["node"]
-    ports = sum(use.ports for use in profile.cages.values())
+def _links_of_each_gpu(topology: Topology, fabric: str, profile: Profile) -> list[Problem]:
+    """Owner -1 stands for the ports of no GPU."""
     gpus = profile.part.gpus if isinstance(profile.part, Node) else 0
-    return ports, f"{ports} NIC ports for {gpus} GPUs each"
+    owners = np.array([gpu_of_port(profile, cage, child) for cage, use in profile.cages.items() for child in range(use.ports)], dtype=np.int64)
+    ports = np.bincount(owners + 1, minlength=gpus + 1)
+    links = end_links(topology, fabric).filter(pl.col("gpu") < gpus)
+    slot = links["a_dev"].to_numpy().astype(np.int64) * (gpus + 1) + links["gpu"].to_numpy() + 1
+    counts = np.bincount(slot, minlength=topology.devices.height * (gpus + 1)).reshape(-1, gpus + 1)
+    nodes = topology.devices.filter((pl.col("role") == "node") & pl.col("present") & (pl.col("profile") == profile.name))["dev"].to_numpy()
+    where, owner = np.nonzero(counts[nodes] != ports)
+    bad = pl.DataFrame({"dev": nodes[where], "gpu": owner - 1, "have": counts[nodes[where], owner], "ports": ports[owner]})
+    return findings(
+        bad,
+        "gpu-links",
+        lambda r: device_name(topology, r["dev"]) + (f" GPU {r['gpu']}" if r["gpu"] >= 0 else ""),
+        lambda r: f"has {r['have']} links, its NIC has {r['ports']} ports" if r["gpu"] >= 0 else f"has {r['have']} links that serve no GPU, its NICs have {r['ports']} such ports",
+        "every NIC port is cabled",
+        "plan a link for every port of the NIC",
+    )
+
+
+def _profile(group: int) -> str:
+    """Profile of the nodes of a kind, counted from 0."""
+    return f"node-{group}" if group else "node"
+
+
+def _ports_of_a_node(topology: Topology, profile: str) -> tuple[int, str]:
+    """Ports of the compute NICs of a node as it is run, and how they come about."""
+    how = topology.profiles[profile]
+    ports = sum(use.ports for use in how.cages.values())
+    gpus = how.part.gpus if isinstance(how.part, Node) else 0
+    return ports, f"{ports} NIC ports for {gpus} GPUs each" if gpus else f"{ports} NIC ports each"

@@ -7,23 +7,27 @@ import polars as pl
 
 from ..problems import Problem
 from ..vendors.models import Node
-from .check_report import device_name, findings, gpu_links, link_name, port_name
+from .check_report import device_name, end_links, findings, link_name, port_name
 from .topology import Profile, Topology
+
+SERVES = pl.when(pl.col("gpu") >= 0).then("gpu").otherwise("rail")
+"""GPU index of a link; of nodes without GPUs, the number of the NIC."""
 
 
 def rails_are_pure(topology: Topology) -> list[Problem]:
-    """GPU k of every node of an SU lands on one leaf of each plane, and a node's links stay in its SU."""
+    """GPU k of every node of an SU lands on one leaf of each plane (dual-tor: on a pair), and a node's links stay in its SU."""
     problems: list[Problem] = []
     pods, devices = topology.devices["pod"], topology.devices["device"]
-    for fabric in topology.fabrics:
-        links = gpu_links(topology, fabric)
+    for fabric, spec in topology.design.fabrics.items():
+        wanted = 2 if spec.style == "dual-tor" else 1
+        links = end_links(topology, fabric).with_columns(serves=SERVES)
         links = links.with_columns(pod=pods.gather(links["a_dev"]))
-        split = links.group_by("pod", "plane", "gpu").agg(pl.col("b_dev").unique().sort()).filter(pl.col("b_dev").list.len() > 1).sort("pod", "plane", "gpu")
+        split = links.group_by("pod", "plane", "serves").agg(pl.col("b_dev").unique().sort()).filter(pl.col("b_dev").list.len() > wanted).sort("pod", "plane", "serves")
         problems += findings(
             split,
             "rail-split",
-            lambda r: f"SU {r['pod']} plane {r['plane']} rail {r['gpu']}",
-            lambda r: f"the nodes of this rail land on {len(r['b_dev'])} leaves ({', '.join(devices[d] for d in r['b_dev'][:4])}), they belong on 1",
+            lambda r: f"SU {r['pod']} plane {r['plane']} rail {r['serves']}",
+            lambda r, wanted=wanted: f"the nodes of this rail land on {len(r['b_dev'])} leaves ({', '.join(devices[d] for d in r['b_dev'][:4])}), they belong on {wanted}",  # type: ignore[misc]
             "GPUs of one index talk to each other most; on one leaf they are one hop apart",
             "cable GPU k of every node of the SU to the leaf of rail k",
         )
@@ -39,14 +43,38 @@ def rails_are_pure(topology: Topology) -> list[Problem]:
     return problems
 
 
+ALL_RAILS = ("tor", "single", "chassis", "dual-tor")
+"""Styles that put all rails of a node on one leaf of each plane, or on one pair."""
+
+
+def nodes_keep_to_their_leaf(topology: Topology) -> list[Problem]:
+    """Style tor, single, chassis: all links of a node in a plane end on one leaf; dual-tor: those of each NIC on both of a pair alike."""
+    problems: list[Problem] = []
+    for fabric, spec in topology.design.fabrics.items():
+        if spec.style not in ALL_RAILS:
+            continue
+        dual = spec.style == "dual-tor"
+        links, key = end_links(topology, fabric), ["a_dev", "plane", *(["rail"] if dual else [])]
+        each = links.group_by(*key, "b_dev").len().group_by(key).agg(leaves=pl.len(), least=pl.col("len").min(), most=pl.col("len").max())
+        problems += findings(
+            each.filter((pl.col("leaves") != (2 if dual else 1)) | (pl.col("least") != pl.col("most"))).sort(key),
+            "dual-tor" if dual else "tor-split",
+            lambda r: device_name(topology, r["a_dev"]) + (f" rail {r['rail']}" if "rail" in r else ""),
+            lambda r: f"its links in plane {r['plane']} end on {r['leaves']} leaves, {r['least']} to {r['most']} on each",
+            "with its ports on both leaves of the pair a NIC outlives either" if dual else "one switch in the rack carries all rails of its nodes",
+            "cable one half of the ports to each leaf of the pair" if dual else "cable all rails of the node to the leaf of its rack",
+        )
+    return problems
+
+
 def rail_names_tell_the_truth(topology: Topology) -> list[Problem]:
-    """The `rail` of a leaf names exactly the GPU indices it serves, and that of a link the GPU's."""
+    """The `rail` of a leaf names exactly the rails it serves, and that of a link the GPU's index where it serves one."""
     problems: list[Problem] = []
     for fabric in topology.fabrics:
-        links = gpu_links(topology, fabric)
-        served = links.group_by(pl.col("b_dev").alias("dev")).agg(pl.col("gpu").unique().sort())
+        links = end_links(topology, fabric).with_columns(serves=SERVES)
+        served = links.group_by(pl.col("b_dev").alias("dev")).agg(pl.col("serves").unique().sort())
         leaves = topology.devices.filter((pl.col("role") == "leaf") & (pl.col("fabric") == fabric) & pl.col("present")).select("dev", "device", "rail")
-        told = leaves.join(served, on="dev", how="left").with_columns(truth=pl.col("gpu").cast(pl.List(pl.String)).list.join("+").fill_null("none"))
+        told = leaves.join(served, on="dev", how="left").with_columns(truth=pl.col("serves").cast(pl.List(pl.String)).list.join("+").fill_null("none"))
         problems += findings(
             told.filter(pl.col("truth") != pl.col("rail")).sort("dev"),
             "rail-name",
@@ -56,7 +84,7 @@ def rail_names_tell_the_truth(topology: Topology) -> list[Problem]:
             "name the leaf after the rails that land on it",
         )
         problems += findings(
-            links.filter(pl.col("rail") != pl.col("gpu")).sort("link"),
+            links.filter((pl.col("gpu") >= 0) & (pl.col("rail") != pl.col("gpu"))).sort("link"),
             "rail-name",
             lambda r: link_name(topology, r),
             lambda r: f"is listed under rail {r['rail']}, but serves GPU {r['gpu']}",
@@ -87,9 +115,9 @@ def gpus_own_their_ports(topology: Topology) -> list[Problem]:
 
 
 def nodes_use_their_ports_alike(topology: Topology) -> list[Problem]:
-    """For one GPU and plane, every node uses the same ports of its NIC."""
+    """For one GPU (or NIC) and plane, every node of a kind uses the same ports of its NIC."""
     problems: list[Problem] = []
-    key = ["profile", "gpu", "plane"]
+    key = ["profile", "gpu", "rail", "plane"]
     for fabric in topology.fabrics:
         links = _with_profile(topology, fabric)
         taken = links.group_by(key).agg(ports=pl.struct("a_cage", "a_child").n_unique())
@@ -97,7 +125,7 @@ def nodes_use_their_ports_alike(topology: Topology) -> list[Problem]:
         problems += findings(
             taken.join(each, on=key).filter(pl.col("ports") > pl.col("each")).sort(key),
             "nodes-alike",
-            lambda r: f"GPU {r['gpu']} plane {r['plane']}",
+            lambda r: (f"GPU {r['gpu']}" if r["gpu"] >= 0 else f"NIC {r['rail']}") + f" plane {r['plane']}",
             lambda r: f"the nodes use {r['ports']} different ports of their NIC, one node uses {r['each']}",
             "crews cable every node by one picture",
             "use the same node port for the same GPU and plane on every node",
@@ -106,7 +134,7 @@ def nodes_use_their_ports_alike(topology: Topology) -> list[Problem]:
 
 
 def _with_profile(topology: Topology, fabric: str) -> pl.DataFrame:
-    links = gpu_links(topology, fabric)
+    links = end_links(topology, fabric)
     return links.with_columns(profile=topology.devices["profile"].gather(links["a_dev"]))
 
 
@@ -125,7 +153,7 @@ def a_node_has_one_port_number_on_all_its_leaves(topology: Topology) -> list[Pro
     """Node n sits on the same cage and port of every leaf of its SU, in all planes."""
     problems: list[Problem] = []
     for fabric in topology.fabrics:
-        links = gpu_links(topology, fabric).with_columns(place=pl.col("b_cage").cast(pl.Int64) * 1024 + pl.col("b_child"))
+        links = end_links(topology, fabric).with_columns(place=pl.col("b_cage").cast(pl.Int64) * 1024 + pl.col("b_child"))
         counted = links.group_by("a_dev").agg(places=pl.col("place").n_unique(), leaves=pl.col("b_dev").n_unique(), links=pl.len())
         bad = counted.filter(pl.col("places") * pl.col("leaves") > pl.col("links")).sort("a_dev")
         problems += findings(
@@ -158,15 +186,15 @@ def planes_are_disjoint(topology: Topology) -> list[Problem]:
 
 
 def every_gpu_is_alike_in_all_planes(topology: Topology) -> list[Problem]:
-    """Every GPU of every node has the same number of ports in every plane."""
+    """Every GPU (nodes without: every NIC) of every node has the same number of ports in every plane."""
     problems: list[Problem] = []
     for fabric in topology.fabrics:
         planes = switch_planes(topology, fabric)
-        links = gpu_links(topology, fabric).filter(pl.col("plane").is_between(0, planes - 1))
+        links = end_links(topology, fabric).filter(pl.col("plane").is_between(0, planes - 1))
         if links.is_empty() or planes < 2:
             continue
-        gpus = int(links["gpu"].to_numpy().max()) + 1
-        slot = (links["a_dev"].to_numpy().astype(np.int64) * gpus + links["gpu"].to_numpy()) * planes + links["plane"].to_numpy()
+        gpus = int(links["rail"].to_numpy().max()) + 1
+        slot = (links["a_dev"].to_numpy().astype(np.int64) * gpus + links["rail"].to_numpy()) * planes + links["plane"].to_numpy()
         counts = np.bincount(slot, minlength=topology.devices.height * gpus * planes).reshape(-1, planes)
         rows = np.flatnonzero(counts.min(axis=1) != counts.max(axis=1))
         bad = pl.DataFrame({"dev": rows // gpus, "gpu": rows % gpus, "ports": counts[rows].tolist()}, schema_overrides={"ports": pl.List(pl.Int64)})

@@ -46,6 +46,11 @@ def gpu_links(topology: Topology, fabric: str) -> pl.DataFrame:
     return topology.links.filter((pl.col("fabric") == fabric) & (pl.col("tier") == "node-leaf") & (pl.col("gpu") >= 0))
 
 
+def end_links(topology: Topology, fabric: str) -> pl.DataFrame:
+    """Node-leaf links of all nodes, those without GPUs too; links of management servers are left out."""
+    return topology.links.filter((pl.col("fabric") == fabric) & (pl.col("series") == "N"))
+
+
 def device_name(topology: Topology, dev: int) -> str:
     """Host name of a device."""
     return str(topology.devices["device"][dev])

@@ -1,92 +1,127 @@
-"""Checks of bandwidth and reach: even spread over the spines, oversubscription as designed, every node reaches every node."""
+"""Checks of the spread: leaves over the spines of their group, spines over their core group, all SUs built alike."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from ..problems import Problem
-from .check_report import device_name, findings, gpu_links
+from .check_report import Row, device_name, findings, link_name
+from .net import net_of
+from .tables import NONE
 from .topology import Topology
 
-
-@dataclass(frozen=True)
-class LeafLoad:
-    """Bandwidth of the leaves of a fabric, counted from the links; one entry for each present leaf."""
-
-    dev: np.ndarray
-    plane: np.ndarray
-    down_gbps: np.ndarray
-    """Links that serve GPUs."""
-    up_gbps: np.ndarray
-    """Links to spines or to the other leaf of a pair."""
-
-
-def leaf_load(topology: Topology, fabric: str) -> LeafLoad:
-    """Count the bandwidth below and above every present leaf of a fabric."""
-    leaves = topology.devices.filter((pl.col("role") == "leaf") & (pl.col("fabric") == fabric) & pl.col("present"))
-    dev = leaves["dev"].to_numpy()
-    links = topology.links.filter((pl.col("fabric") == fabric) & (pl.col("tier") != "node-leaf"))
-    down = gpu_links(topology, fabric)
-
-    def summed(table: pl.DataFrame, side: str) -> np.ndarray:
-        total = np.bincount(table[side].to_numpy(), weights=table["gbps"].to_numpy(), minlength=topology.devices.height)
-        return np.asarray(total[dev], dtype=np.int64)
-
-    return LeafLoad(dev, leaves["plane"].to_numpy(), summed(down, "b_dev"), summed(links, "a_dev") + summed(links, "b_dev"))
+GROUP = ["plane", "group", "rail"]
 
 
 def every_leaf_spreads_evenly(topology: Topology) -> list[Problem]:
-    """Each leaf has the same number of links to every spine of its plane, and no spine is dark."""
+    """Each leaf has the same number of links to every spine of its plane (three tiers: of its group), and no spine is dark."""
     problems: list[Problem] = []
     for fabric in topology.fabrics:
-        for plane in topology.devices.filter(pl.col("fabric") == fabric)["plane"].unique().sort():
-            leaves, spines, pairs = pair_links(topology, fabric, plane)
-            if not len(spines):
-                continue
-            low, high = pairs.min(axis=1), pairs.max(axis=1)
-            rows = np.flatnonzero(low != high)
-            uneven = pl.DataFrame({"dev": leaves[rows], "least": low[rows], "most": high[rows], "spine": spines[pairs[rows].argmin(axis=1)]})
-            problems += findings(
-                uneven,
-                "uneven-spread",
-                lambda r: device_name(topology, r["dev"]),
-                lambda r: f"has {r['least']} links to {device_name(topology, r['spine'])} and {r['most']} to another spine",
-                "traffic is spread over the spines in equal parts; the thinnest pair sets the pace",
-                "give the leaf the same number of links to every spine of its plane",
-            )
-            dark = pl.DataFrame({"dev": spines[pairs.sum(axis=0) == 0]}).with_columns(leaves=pl.lit(len(leaves)))
-            problems += findings(
-                dark,
-                "dark-spine",
-                lambda r: device_name(topology, r["dev"]),
-                lambda r: f"has 0 links, though its plane has {r['leaves']} leaves",
-                "a spine without links is bought for nothing",
-                "spread the uplinks over all spines, or leave the spine out",
-            )
+        spines, leaves = _present(topology, fabric, "spine"), _leaves_by_group(topology, fabric)
+        if spines.is_empty():
+            continue
+        pairs = _pairs(topology, fabric, "leaf-spine").join(leaves.rename({"dev": "a_dev"}), on="a_dev")
+        pairs = pairs.join(spines.select(b_dev="dev", spine_group="key"), on="b_dev").filter(pl.col("key") == pl.col("spine_group"))
+        of_spines = spines.group_by("key").agg(peers=pl.col("dev").sort())
+        problems += _uneven(topology, leaves.filter(pl.col("key") != NONE), pairs, of_spines, "spine", "its group" if spines["group"][0] != NONE else "its plane")
+        below = leaves.group_by("key").agg(leaves=pl.len())
+        dark = spines.join(below, on="key", how="left").join(_pairs(topology, fabric, "leaf-spine"), left_on="dev", right_on="b_dev", how="anti").sort("dev")
+        problems += findings(
+            dark,
+            "dark-spine",
+            lambda r: device_name(topology, r["dev"]),
+            lambda r: f"has 0 links, though its {'plane' if r['group'] == NONE else 'group'} has {r['leaves'] or 0} leaves",
+            "a spine without links is bought for nothing",
+            "spread the uplinks over all spines, or leave the spine out",
+        )
+    return problems
+
+
+def leaves_stay_in_their_spine_group(topology: Topology) -> list[Problem]:
+    """A leaf has links to spines of its own group of SUs only, and of its own rail where spines have one."""
+    problems: list[Problem] = []
+    here = topology.devices.select("dev", "group", "rail")
+    for fabric in topology.fabrics:
+        links = topology.links.filter((pl.col("fabric") == fabric) & (pl.col("tier") == "leaf-spine"))
+        pairs = links.select("a_dev", "b_dev").unique().join(here.rename({"dev": "a_dev", "group": "own", "rail": "own_rail"}), on="a_dev")
+        pairs = pairs.join(here.rename({"dev": "b_dev"}), on="b_dev")
+        crossed = pairs.filter((pl.col("own") != pl.col("group")) | ((pl.col("rail") != "") & (pl.col("rail") != pl.col("own_rail"))))
+        bad = links.join(crossed, on=["a_dev", "b_dev"]).sort("link") if crossed.height else links.head(0)
+        problems += findings(
+            bad,
+            "group-crossed",
+            lambda r: link_name(topology, r),
+            lambda r: f"the leaf is of {_group_name(r['own'], r['own_rail'])}, the spine of {_group_name(r['group'], r['rail'])}",
+            "spines are shared within their group only; groups meet on the cores",
+            "cable the leaf to the spines of its own group",
+        )
+    return problems
+
+
+def spines_spread_evenly_over_their_core_group(topology: Topology) -> list[Problem]:
+    """Spine j of every group meets core group j, with as many links to each of its cores; no core is dark; spines of a group are alike."""
+    problems: list[Problem] = []
+    for fabric in topology.fabrics:
+        cores = _present(topology, fabric, "core").select("dev", "plane", place="group")
+        if cores.is_empty():
+            continue
+        numbered = cores.select("plane", "place").unique().sort("plane", "place").with_row_index("key")
+        cores = cores.join(numbered, on=["plane", "place"])
+        spines = _present(topology, fabric, "spine").with_columns(place=pl.col("dev").rank("ordinal").over("key").cast(pl.Int32) - 1, spine_group=pl.col("key"))
+        spines = spines.drop("key").join(numbered, on=["plane", "place"], how="left").sort("dev")
+        every = _pairs(topology, fabric, "spine-core").join(spines.select("key", a_dev="dev", own="place"), on="a_dev")
+        every = every.join(cores.select(b_dev="dev", core_key="key", core_group="place"), on="b_dev")
+        problems += findings(
+            every.filter(pl.col("key").ne_missing(pl.col("core_key"))).sort("a_dev", "b_dev"),
+            "core-group",
+            lambda r: device_name(topology, r["a_dev"]),
+            lambda r: f"is spine {r['own'] + 1} of its group, but has links to {device_name(topology, r['b_dev'])} of core group {r['core_group'] + 1}",
+            "spine j of every group meets core group j, so that each core reaches every group once",
+            "cable the spine to the cores of its own core group",
+        )
+        of_cores = cores.group_by("key").agg(peers=pl.col("dev").sort())
+        problems += _uneven(topology, spines, every.filter(pl.col("key") == pl.col("core_key")), of_cores, "core", "its core group")
+        dark = cores.join(every, left_on="dev", right_on="b_dev", how="anti").sort("dev")
+        problems += findings(
+            dark,
+            "dark-core",
+            lambda r: device_name(topology, r["dev"]),
+            lambda r: "has 0 links",
+            "a core without links is bought for nothing",
+            "spread the uplinks of the spines over all cores of their group, or leave the core out",
+        )
+        up = spines.join(every.group_by("a_dev").agg(up=pl.col("links").sum()), left_on="dev", right_on="a_dev", how="left").with_columns(pl.col("up").fill_null(0))
+        usual = up.with_columns(usual=pl.col("up").max().over("spine_group")).filter(pl.col("up") != pl.col("usual")).sort("dev")
+        problems += findings(
+            usual,
+            "spines-unlike",
+            lambda r: device_name(topology, r["dev"]),
+            lambda r: f"has {r['up']} links to cores, another spine of its group has {r['usual']}",
+            "leaves spread their traffic over all spines of the group in equal parts",
+            "give every spine of a group the same number of uplinks",
+        )
     return problems
 
 
 def full_sus_are_alike(topology: Topology) -> list[Problem]:
-    """Leaves of all SUs have equal uplinks; only a trimmed last SU may have fewer, alike on its leaves."""
+    """Leaves of all SUs of a kind of node have equal uplinks; only a trimmed last SU may have fewer, alike on its leaves."""
     problems: list[Problem] = []
     for fabric, spec in topology.design.fabrics.items():
-        load = leaf_load(topology, fabric)
-        pod = topology.devices["pod"].to_numpy()[load.dev]
-        last = topology.devices.filter((pl.col("role") == "leaf") & (pl.col("fabric") == fabric))["pod"].to_numpy().max(initial=0)
-        trimmed = spec.partial_su == "trimmed"
-        usual = int(load.up_gbps[pod < last].max(initial=0)) or int(load.up_gbps.max(initial=0))
-        last_usual = int(load.up_gbps[pod == last].max(initial=0)) if trimmed else usual
-        expected = np.where(pod == last, min(usual, last_usual), usual)
-        rows = np.flatnonzero(load.up_gbps != expected)
-        bad = pl.DataFrame({"dev": load.dev[rows], "up": load.up_gbps[rows], "expected": expected[rows]})
+        net = net_of(topology, fabric)
+        dev, up_gbps, pods = net.dev[: net.leaves], net.up()[: net.leaves], net.pod[: net.leaves]
+        kind = topology.devices["profile"].gather(dev).to_numpy()
+        every = topology.devices.filter((pl.col("role") == "leaf") & (pl.col("fabric") == fabric)).group_by("profile").agg(pl.col("pod").max())
+        expected = np.zeros_like(up_gbps)
+        for profile, last in every.iter_rows():
+            own = kind == profile
+            full, tail = own & (pods < last), own & (pods == last)
+            usual = int(up_gbps[full].max(initial=0)) or int(up_gbps[own].max(initial=0))
+            expected[full] = usual
+            expected[tail] = min(usual, int(up_gbps[tail].max(initial=0))) if spec.partial_su == "trimmed" else usual
+        rows = np.flatnonzero(up_gbps != expected)
         problems += findings(
-            bad,
+            pl.DataFrame({"dev": dev[rows], "up": up_gbps[rows], "expected": expected[rows]}),
             "su-unlike",
             lambda r: device_name(topology, r["dev"]),
             lambda r: f"has {r['up']:,}G of uplinks, the other leaves have {r['expected']:,}G",
@@ -96,70 +131,47 @@ def full_sus_are_alike(topology: Topology) -> list[Problem]:
     return problems
 
 
-def pair_links(topology: Topology, fabric: str, plane: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(leaf devices, spine devices, links of each pair as a matrix) of the present switches of one plane."""
-    here = topology.devices.filter((pl.col("fabric") == fabric) & (pl.col("plane") == plane) & pl.col("present"))
-    leaves, spines = (here.filter(pl.col("role") == role)["dev"].to_numpy() for role in ("leaf", "spine"))
-    row = np.full(topology.devices.height, -1)
-    row[leaves], row[spines] = np.arange(len(leaves)), np.arange(len(spines))
-    links = topology.links.filter((pl.col("fabric") == fabric) & (pl.col("tier") == "leaf-spine"))
-    known = np.isin(links["a_dev"].to_numpy(), leaves) & np.isin(links["b_dev"].to_numpy(), spines)
-    index = row[links["a_dev"].to_numpy()[known]] * len(spines) + row[links["b_dev"].to_numpy()[known]]
-    return leaves, spines, np.bincount(index, minlength=len(leaves) * len(spines)).reshape(len(leaves), len(spines))
+def _uneven(topology: Topology, low: pl.DataFrame, pairs: pl.DataFrame, groups: pl.DataFrame, peer: str, whose: str) -> list[Problem]:
+    """Switches (dev, key) whose links to the peers of their key are not the same number for each; `pairs` holds a_dev, b_dev, links."""
+    seen = pairs.group_by("a_dev").agg(
+        met=pl.len(), least=pl.col("links").min(), most=pl.col("links").max(), thin=pl.col("b_dev").sort_by("links", "b_dev").first(), meets=pl.col("b_dev")
+    )
+    table = low.join(groups, on="key").join(seen, left_on="dev", right_on="a_dev", how="left").with_columns(pl.col("met", "most").fill_null(0))
+    bad = table.filter((pl.col("met") < pl.col("peers").list.len()) | (pl.col("least") != pl.col("most"))).sort("dev")
+
+    def what(row: Row) -> str:
+        missing = sorted(set(row["peers"]) - set(row["meets"] or ()))
+        thin, least = (missing[0], 0) if missing else (row["thin"], row["least"])
+        return f"has {least} links to {device_name(topology, thin)} and {row['most']} to another {peer}"
+
+    return findings(
+        bad,
+        "uneven-spread",
+        lambda r: device_name(topology, r["dev"]),
+        what,
+        f"traffic is spread over the {peer}s in equal parts; the thinnest pair sets the pace",
+        f"give it the same number of links to every {peer} of {whose}",
+    )
 
 
-def oversubscription_is_as_designed(topology: Topology) -> list[Problem]:
-    """Bandwidth down over up is at most the design's ratio, on every leaf and over each plane."""
-    problems: list[Problem] = []
-    for fabric, spec in topology.design.fabrics.items():
-        load, designed = leaf_load(topology, fabric), spec.oversubscription
-        alone = {int(p) for p in np.unique(load.plane) if (load.plane == p).sum() == 1}
-        tried = np.array([int(p) not in alone for p in load.plane], dtype=bool)
-        rows = np.flatnonzero(tried & (load.down_gbps * designed.denominator > load.up_gbps * designed.numerator))
-        bad = pl.DataFrame({"dev": load.dev[rows], "down": load.down_gbps[rows], "up": load.up_gbps[rows]})
-        why, fix = f"the design allows {float(designed):g}:1", "add uplinks, put fewer nodes into an SU, or allow a higher oversubscription"
-        problems += findings(
-            bad,
-            "oversubscription",
-            lambda r: device_name(topology, r["dev"]),
-            lambda r: f"carries {r['down']:,}G down and {r['up']:,}G up, that is {_ratio(r['down'], r['up'])}",
-            why,
-            fix,
-        )
-        if rows.size:
-            continue  # leaf by leaf it has been said already
-        for plane in sorted({int(p) for p in load.plane} - alone):
-            down, up = (int(a[load.plane == plane].sum()) for a in (load.down_gbps, load.up_gbps))
-            if down * designed.denominator > up * designed.numerator:
-                problems.append(Problem("oversubscription", f"{fabric} plane {plane}", f"its leaves carry {down:,}G down and {up:,}G up, that is {_ratio(down, up)}", why, fix))
-    return problems
+def _present(topology: Topology, fabric: str, role: str) -> pl.DataFrame:
+    """dev, plane, group, rail of the present switches of a role; `key` numbers those that share all three."""
+    here = topology.devices.filter((pl.col("fabric") == fabric) & (pl.col("role") == role) & pl.col("present")).select("dev", *GROUP)
+    return here.join(here.select(GROUP).unique().sort(GROUP).with_row_index("key").cast({"key": pl.Int64}), on=GROUP, maintain_order="left")
 
 
-def _ratio(down: int, up: int) -> str:
-    return f"{math.ceil(100 * down / up) / 100:g}:1" if up else "no uplink at all"
+def _leaves_by_group(topology: Topology, fabric: str) -> pl.DataFrame:
+    """dev and the spine group (`key` of the spines) of every present leaf; NONE where no spine is meant for it."""
+    spines = _present(topology, fabric, "spine").select(*GROUP, "key").unique()
+    leaves = _present(topology, fabric, "leaf").drop("key").join(spines, on=GROUP, how="left")
+    shared = spines.filter(pl.col("rail") == "").select("plane", "group", shared="key")
+    return leaves.join(shared, on=["plane", "group"], how="left").select("dev", key=pl.coalesce("key", "shared", pl.lit(NONE, dtype=pl.Int64))).sort("dev")
 
 
-def every_node_reaches_every_node(topology: Topology) -> list[Problem]:
-    """In each plane the switches that carry nodes are one connected piece; nodes pass nothing on."""
-    problems: list[Problem] = []
-    for fabric in topology.fabrics:
-        here = topology.links.filter(pl.col("fabric") == fabric)
-        between, below = here.filter(pl.col("tier") != "node-leaf"), gpu_links(topology, fabric)
-        for plane in below["plane"].unique().sort():
-            pairs = between.filter(pl.col("plane") == plane).select("a_dev", "b_dev").unique().to_numpy().astype(np.int64)
-            size = topology.devices.height
-            _, piece = connected_components(coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(size, size)), directed=False)
-            leaves = np.unique(below.filter(pl.col("plane") == plane)["b_dev"].to_numpy())
-            pieces, counts = np.unique(piece[leaves], return_counts=True)
-            if len(pieces) < 2:
-                continue
-            cut_off = leaves[piece[leaves] != pieces[counts.argmax()]]
-            problems += findings(
-                pl.DataFrame({"dev": cut_off}).with_columns(plane=pl.lit(plane), pieces=pl.lit(len(pieces)), leaves=pl.lit(len(leaves))),
-                "unreachable",
-                lambda r: device_name(topology, r["dev"]),
-                lambda r: f"has no path to the other leaves: the {r['leaves']} leaves of plane {r['plane']} fall into {r['pieces']} pieces, 1 is wanted",
-                "a job may be placed on any nodes, and nodes pass no traffic on",
-                "link the leaf to the spines of its plane",
-            )
-    return problems
+def _pairs(topology: Topology, fabric: str, tier: str) -> pl.DataFrame:
+    """a_dev, b_dev and links of every joined pair of a tier."""
+    return topology.links.filter((pl.col("fabric") == fabric) & (pl.col("tier") == tier)).group_by("a_dev", "b_dev").agg(links=pl.len().cast(pl.Int64))
+
+
+def _group_name(group: int, rail: str) -> str:
+    return " ".join(word for word in (f"group {group}" if group != NONE else "", f"rail {rail}" if rail else "") if word) or "all groups"

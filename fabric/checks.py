@@ -13,17 +13,19 @@ from .check_counts import (
     rows_are_numbered,
     serials_are_unique,
 )
+from .check_load import every_node_reaches_every_node, oversubscription_is_as_designed
 from .check_ports import breakouts_are_legal, cages_have_lanes_for_their_ports, every_port_exists, links_agree_with_their_cages, no_port_is_used_twice
 from .check_rails import (
     a_node_has_one_port_number_on_all_its_leaves,
     every_gpu_is_alike_in_all_planes,
     gpus_own_their_ports,
+    nodes_keep_to_their_leaf,
     nodes_use_their_ports_alike,
     planes_are_disjoint,
     rail_names_tell_the_truth,
     rails_are_pure,
 )
-from .check_spread import every_leaf_spreads_evenly, every_node_reaches_every_node, full_sus_are_alike, oversubscription_is_as_designed
+from .check_spread import every_leaf_spreads_evenly, full_sus_are_alike, leaves_stay_in_their_spine_group, spines_spread_evenly_over_their_core_group
 from .topology import Topology
 
 Check = Callable[[Topology], list[Problem]]
@@ -40,13 +42,16 @@ CHECKS: tuple[Check, ...] = (
     breakouts_are_legal,
     links_agree_with_their_cages,
     rails_are_pure,
+    nodes_keep_to_their_leaf,
     rail_names_tell_the_truth,
     gpus_own_their_ports,
     nodes_use_their_ports_alike,
     a_node_has_one_port_number_on_all_its_leaves,
     planes_are_disjoint,
     every_gpu_is_alike_in_all_planes,
+    leaves_stay_in_their_spine_group,
     every_leaf_spreads_evenly,
+    spines_spread_evenly_over_their_core_group,
     full_sus_are_alike,
     oversubscription_is_as_designed,
     every_node_reaches_every_node,

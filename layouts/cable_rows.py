@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+import numpy as np
 import polars as pl
 
 from ..fabric.topology import Topology
@@ -30,29 +30,9 @@ def cable_rows(topology: Topology, links: pl.DataFrame, choices: Sequence[Choice
     """(table CABLES, one row for each link with its cable and the fibre's shape)."""
     copper = {i: isinstance(c, CopperChoice) for i, c in enumerate(choices)}
     links = links.with_columns(pl.when(pl.col("choice").replace_strict(copper, return_dtype=pl.Boolean)).then(pl.col("group") * 2).otherwise(pl.col("fibre") * 2 + 1).alias("key"))
-    links = _named(topology, links, choices, classes)
-    first = pl.col("route_m").arg_max()
-    many = [name for end in "ab" for name in (f"{end}_device", f"{end}_rack", f"{end}_ru")]
-    rows = (
-        links.sort("link")
-        .group_by("key", maintain_order=True)
-        .agg(
-            pl.format("{}{}", pl.col("series").first(), (pl.col("serial").first() + 1).cast(pl.String).str.zfill(6)).alias("cable"),
-            pl.col("fabric", "tier", "gbps", "choice", "a_module", "b_module").first(),
-            _joined("rail", pl.col("rail") >= 0),
-            _joined("plane"),
-            pl.len().cast(pl.Int32).alias("links"),
-            *[_joined(name) for name in many],
-            *[pl.col(f"{end}_port").str.join("+") for end in "ab"],
-            *[_end_label(end).alias(f"{end}_near") for end in "ab"],
-            pl.col("a_connector").n_unique().alias("a_n"),
-            pl.col("b_connector").n_unique().alias("b_n"),
-            pl.col("route_m").max(),
-            *[pl.col(name).get(first) for name in BREAKDOWN],
-            pl.col("length_source").get(first),
-        )
-        .with_row_index("cable_no")
-    )
+    links = _named(topology, links, choices, classes).sort("link").with_columns(pl.len().over("key").cast(pl.Int32).alias("links"))
+    alone = pl.col("links") == 1
+    rows = pl.concat([_of_one(links.filter(alone)), _of_many(links.filter(~alone))]).sort("link").with_row_index("cable_no")
     rows = _with_parts(rows, choices, catalog).with_columns(
         pl.format("{} {} > {}", "cable", "a_near", "b_near").alias("a_label"),
         pl.format("{} {} > {}", "cable", "b_near", "a_near").alias("b_label"),
@@ -61,6 +41,58 @@ def cable_rows(topology: Topology, links: pl.DataFrame, choices: Sequence[Choice
         links.select("link", "key").join(rows.select("key", "cable_no", "shape"), on="key", how="left", maintain_order="left").select("link", "cable_no", "shape").sort("link")
     )
     return rows.select(pl.col(name).cast(dtype) for name, dtype in CABLES.items()), carried
+
+
+MANY = tuple(f"{end}_{name}" for end in "ab" for name in ("device", "rack", "ru"))
+
+
+def _of_one(links: pl.DataFrame) -> pl.DataFrame:
+    """Rows of cables that carry one link: the link's own values (no grouping, which would be slow for a million)."""
+    return links.select(
+        "key",
+        "link",
+        _cable_id(pl.col("series"), pl.col("serial")),
+        *("fabric", "tier", "gbps", "choice", "a_module", "b_module"),
+        pl.when(pl.col("rail") >= 0).then(pl.col("rail").cast(pl.String)).otherwise(pl.lit("")).alias("rail"),
+        pl.col("plane").cast(pl.String),
+        "links",
+        *MANY,
+        *("a_port", "b_port"),
+        *[pl.format("{}-{}", _place(end), pl.col(f"{end}_port")).alias(f"{end}_near") for end in "ab"],
+        *[pl.lit(1, dtype=pl.UInt32).alias(name) for name in ("a_n", "b_n")],
+        "route_m",
+        *BREAKDOWN,
+        "length_source",
+    )
+
+
+def _of_many(links: pl.DataFrame) -> pl.DataFrame:
+    """Rows of cables that carry several links: ports in link order at both ends, the longest route."""
+    longest = pl.col("route_m").arg_max()
+    return links.group_by("key", maintain_order=True).agg(
+        pl.col("link").first(),
+        _cable_id(pl.col("series").first(), pl.col("serial").first()),
+        pl.col("fabric", "tier", "gbps", "choice", "a_module", "b_module").first(),
+        _joined("rail", pl.col("rail") >= 0),
+        _joined("plane"),
+        pl.col("links").first(),
+        *[_joined(name) for name in MANY],
+        *[pl.col(f"{end}_port").str.join("+") for end in "ab"],
+        *[_end_label(end).alias(f"{end}_near") for end in "ab"],
+        *[pl.col(f"{end}_connector").n_unique().alias(f"{end}_n") for end in "ab"],
+        pl.col("route_m").max(),
+        *[pl.col(name).get(longest) for name in BREAKDOWN],
+        pl.col("length_source").get(longest),
+    )
+
+
+def _cable_id(series: pl.Expr, serial: pl.Expr) -> pl.Expr:
+    """Series letter and number of the first link it carries."""
+    return pl.format("{}{}", series, (serial + 1).cast(pl.String).str.zfill(6)).alias("cable")
+
+
+def _place(end: str) -> pl.Expr:
+    return pl.format("{}-U{}", pl.col(f"{end}_rack"), pl.col(f"{end}_ru").str.zfill(2))
 
 
 def shape_of(a: str, b: str) -> pl.Expr:
@@ -78,7 +110,7 @@ def _joined(name: str, keep: pl.Expr | None = None) -> pl.Expr:
 
 def _end_label(end: str) -> pl.Expr:
     """RACK-Uru-PORT of an end; ports of one device share the rack and unit (after TIA-606)."""
-    place = pl.format("{}-U{}", pl.col(f"{end}_rack"), pl.col(f"{end}_ru").str.zfill(2))
+    place = _place(end)
     whole = pl.format("{}-{}", place, pl.col(f"{end}_port"))
     same = pl.col(f"{end}_device").n_unique() == 1
     return pl.when(same).then(pl.format("{}-{}", place.first(), pl.col(f"{end}_port").str.join("+"))).otherwise(whole.str.join("+"))
@@ -129,20 +161,25 @@ def _with_parts(rows: pl.DataFrame, choices: Sequence[Choice], catalog: Catalog)
     rows = rows.with_columns(
         pl.when(pl.col("choice").replace_strict(dict(enumerate(optical)), return_dtype=pl.Boolean)).then(shape_of("a_n", "b_n")).otherwise(pl.lit("copper")).alias("shape")
     )
-    decided = []
-    for row in rows.select("choice", "shape", "route_m").unique().iter_rows():
-        number, form, route_m = row
-        decided.append((number, form, route_m, *_part_for(choices[number], form, route_m, catalog)))
-    schema: dict[str, Any] = {
-        "choice": rows.schema["choice"],
-        "shape": pl.String,
-        "route_m": pl.Float64,
-        "kind": pl.String,
-        "part": pl.String,
-        "part_number": pl.String,
-        "length_m": pl.Float64,
-    }
-    return rows.join(pl.DataFrame(decided, schema=schema, orient="row"), on=["choice", "shape", "route_m"], how="left", maintain_order="left")
+    number, form, route = rows["choice"].to_numpy(), rows["shape"], rows["route_m"].to_numpy()
+    decided: list[tuple[str, str, str, float]] = []
+    which = np.zeros(rows.height, dtype=np.int64)
+    for choice, shape in rows.select("choice", "shape").unique().sort("choice", "shape").iter_rows():
+        here = (number == choice) & (form == shape).to_numpy()
+        steps = np.array(_lengths(choices[choice], shape, catalog))
+        at = np.searchsorted(steps, route[here], side="left")
+        found = np.unique(at)
+        which[here] = len(decided) + np.searchsorted(found, at)
+        decided += [_part_for(choices[choice], shape, float(steps[step]), catalog) for step in found.tolist()]
+    parts = pl.DataFrame(decided, schema={"kind": pl.String(), "part": pl.String(), "part_number": pl.String(), "length_m": pl.Float64()}, orient="row")
+    return pl.concat([rows, parts[which]], how="horizontal")
+
+
+def _lengths(choice: Choice, shape: str, catalog: Catalog) -> list[float]:
+    """Lengths sold of what a choice is made of, ascending."""
+    if isinstance(choice, CopperChoice):
+        return [choice.length_m]
+    return sorted({length for f in fibres(catalog, shape, choice.glass, choice.connector) for length in f.lengths_m})
 
 
 def _part_for(choice: Choice, shape: str, route_m: float, catalog: Catalog) -> tuple[str, str, str, float]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from ..fabric.hall_spec import HallSpec
 from ..fabric.tables import frame
 from ..fabric.topology import Topology
 from ..problems import DesignError, Problem, raise_errors
@@ -38,7 +39,7 @@ def place(topology: Topology, catalog: Catalog) -> Placement:
     spec = topology.design.hall
     rack = _rack_type(spec.rack, catalog)
     limits = rack_limits(spec, rack)
-    found = [*assumptions(topology), *hall_problems(spec, rack), *too_big(topology, limits, catalog)]
+    found = [*assumptions(topology), *_rack_warnings(spec, rack), *hall_problems(spec, rack), *too_big(topology, limits, catalog)]
     racks, more = node_racks(topology, limits)
     cap, still_more = switches_cap(topology, limits)
     found += more + still_more
@@ -57,6 +58,25 @@ def place(topology: Topology, catalog: Catalog) -> Placement:
         position[block.dev] = hall.free[stand[block.slot]]
         ru[block.dev] = block.ru
     return assemble(topology, hall, position, ru, found)
+
+
+def _rack_warnings(spec: HallSpec, rack: RackType) -> list[Problem]:
+    """Warnings for figures of the rack type that nobody verified and that the hall does not replace by its own."""
+    own = {"power_w": spec.rack_power_kw, "weight_kg": spec.rack_weight_kg}
+    return [
+        Problem(
+            "unverified-datum",
+            rack.model,
+            f"nobody could verify {field} {getattr(rack, field):g}",
+            row.note or "",
+            f"set hall.{'rack_power_kw' if field == 'power_w' else 'rack_weight_kg'}",
+            "warning",
+        )
+        for row in rack.evidence
+        if row.confidence == "unverified"
+        for field in row.fields
+        if field in own and own[field] is None
+    ]
 
 
 def _rack_type(model: str, catalog: Catalog) -> RackType:

@@ -1,7 +1,9 @@
 """What people and programs take away: the explicit list of formats, each rendered by a module of its own.
 
 A writer offers `files(plan, options)`: file name -> bytes. To add a format, write its module and its line in `FORMATS`.
-A writer whose reader cannot carry the plan raises DesignError: that format alone is left out.
+A writer whose reader cannot carry the plan raises DesignError: that format alone is left out; without a word when the
+problem is a note, that is when the format is for another kind of fabric.
+What few sites need is written only when `--only` names it.
 """
 
 from __future__ import annotations
@@ -9,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..problems import DesignError, Problem, did_you_mean
+from .infiniband_files import NAMES as INFINIBAND_FILES
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -34,6 +37,15 @@ DEFAULTS = Options()
 Writer = Callable[["Plan", Options], dict[str, bytes]]
 
 
+class Format(NamedTuple):
+    """One entry of the list: the files it can write (some only for some plans or options), and the function that renders them."""
+
+    names: tuple[str, ...]
+    files: Writer
+    by_default: bool = True
+    """False: written only when asked for by name."""
+
+
 def _writer(module: str) -> Writer:
     """The `files` of a module of this room, imported when it is first needed."""
 
@@ -43,20 +55,30 @@ def _writer(module: str) -> Writer:
     return files
 
 
-FORMATS: Mapping[str, tuple[tuple[str, ...], Writer]] = {
-    "csv": (("cables.csv", "ports.csv", "devices.csv", "racks.csv", "bom.csv", "labels.csv", "findings.csv"), _writer("csv_files")),
-    "xlsx": (("plan.xlsx",), _writer("workbook")),
-    "slurm": (("topology.conf", "nodes.conf", "gres.conf", "topology.yaml", "topology_block.conf"), _writer("slurm")),
-    "fabric": (("fabric.dot", "fabric.svg"), _writer("fabric_picture")),
-    "racks": (("racks.svg",), _writer("rack_picture")),
-    "hall": (("hall.svg",), _writer("hall_picture")),
+FORMATS: Mapping[str, Format] = {
+    "csv": Format(("cables.csv", "ports.csv", "devices.csv", "racks.csv", "bom.csv", "labels.csv", "findings.csv"), _writer("csv_files")),
+    "xlsx": Format(("plan.xlsx",), _writer("workbook")),
+    "slurm": Format(("topology.conf", "nodes.conf", "gres.conf", "topology.yaml", "topology_block.conf"), _writer("slurm")),
+    "kubernetes": Format(("kubernetes-labels.yaml", "kueue-topology.yaml", "volcano-hypernodes.yaml"), _writer("kubernetes")),
+    "infiniband": Format(INFINIBAND_FILES, _writer("infiniband")),
+    "ptm": Format(("topology.dot",), _writer("ptm")),
+    "air": Format(("air.json",), _writer("air"), by_default=False),
+    "sonic": Format(("sonic-device-neighbor.json",), _writer("sonic"), by_default=False),
+    "apstra": Format(("apstra-cabling.csv",), _writer("apstra"), by_default=False),
+    "containerlab": Format(("containerlab.yaml",), _writer("containerlab"), by_default=False),
+    "ansible": Format(("ansible-inventory.yaml",), _writer("ansible"), by_default=False),
+    "netbox": Format(("netbox.zip",), _writer("netbox"), by_default=False),
+    "p2p": Format(("point-to-point.xlsx",), _writer("point_to_point"), by_default=False),
+    "fabric": Format(("fabric.dot", "fabric.svg"), _writer("fabric_picture")),
+    "racks": Format(("racks.svg",), _writer("rack_picture")),
+    "hall": Format(("hall.svg",), _writer("hall_picture")),
 }
-"""Format -> the files it can write (some only for some plans or options), and the function that renders them."""
+"""Format -> its entry."""
 
 ALWAYS: Mapping[str, Writer] = {"design.yaml": _writer("design_file"), "summary.json": _writer("summary")}
 """Files that every plan has, whatever formats are asked for."""
 
-FILE_NAMES = frozenset(ALWAYS) | {name for names, _ in FORMATS.values() for name in names}
+FILE_NAMES = frozenset(ALWAYS) | {name for entry in FORMATS.values() for name in entry.names}
 """Every file that a plan can have."""
 
 
@@ -64,9 +86,9 @@ def render(plan: Plan, only: Sequence[str] | None = None, options: Options = DEF
     """Render the files of a plan in memory, of all formats or of those in `only`.
 
     Raises DesignError for unknown formats and for formats of `only` whose reader cannot carry the plan. When all formats
-    are rendered, such a format is missing instead and `left_out` hears why, as warnings.
+    are rendered (those that few need are not), such a format is missing instead and `left_out` hears why, as warnings.
     """
-    wanted = list(FORMATS) if only is None else list(dict.fromkeys(name.strip().lower() for name in only))
+    wanted = [name for name, entry in FORMATS.items() if entry.by_default] if only is None else list(dict.fromkeys(name.strip().lower() for name in only))
     unknown = [name for name in wanted if name not in FORMATS]
     if unknown:
         raise DesignError(Problem("format", "--only", f"unknown format {name!r}", fix=did_you_mean(name, FORMATS)) for name in unknown)
@@ -74,11 +96,12 @@ def render(plan: Plan, only: Sequence[str] | None = None, options: Options = DEF
     refused: list[Problem] = []
     for name in sorted(wanted, key=list(FORMATS).index):
         try:
-            files |= FORMATS[name][1](plan, options)
+            files |= FORMATS[name].files(plan, options)
         except DesignError as error:
             refused += error.problems
     if refused and only is not None:
-        raise DesignError(refused)
+        raise DesignError(replace(problem, level="error") for problem in refused)
     for problem in refused:
-        left_out(replace(problem, what=f"left out: {problem.what}", level="warning"))
+        if problem.level != "note":
+            left_out(replace(problem, what=f"left out: {problem.what}", level="warning"))
     return files

@@ -27,7 +27,7 @@ def parts_in(catalog: Catalog, room: str) -> Mapping[str, Part]:
         "racks": catalog.racks,
     }
     if room not in rooms:
-        raise DesignError([Problem("catalog", "", f"the catalog has no {room!r}", fix=did_you_mean(room, rooms))])
+        raise DesignError([Problem("catalog", "", f"the catalog has no kind or model {room!r}", fix=did_you_mean(room, [*rooms, *(m for parts in rooms.values() for m in parts)]))])
     return rooms[room]
 
 
@@ -38,8 +38,16 @@ def _chosen(catalog: Catalog, room: str, model: str) -> Part:
     return parts[model]
 
 
+def room_of(catalog: Catalog, room: str | None, model: str | None) -> tuple[str | None, str | None]:
+    """(room, model) as asked; a lone model name finds its room."""
+    if room is not None and model is None and room not in ROOMS:
+        return next(((r, room) for r in ROOMS if room in parts_in(catalog, r)), (room, None))
+    return room, model
+
+
 def catalog_json(catalog: Catalog, room: str | None, model: str | None) -> str:
     """The chosen part, room, or whole catalog as a JSON document."""
+    room, model = room_of(catalog, room, model)
     if room and model:
         data: object = _chosen(catalog, room, model).model_dump(mode="json")
     else:
@@ -49,6 +57,7 @@ def catalog_json(catalog: Catalog, room: str | None, model: str | None) -> str:
 
 def print_catalog(catalog: Catalog, room: str | None, model: str | None, console: Console) -> None:
     """Print the rooms, one room's parts, or one part with source, date and confidence of each datum."""
+    room, model = room_of(catalog, room, model)
     if room is None:
         for name in ROOMS:
             console.print(f"{name:<10}{len(parts_in(catalog, name)):>4} models", markup=False)

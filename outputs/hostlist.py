@@ -13,7 +13,7 @@ NODES_MAX = 65_536
 RANGE_MAX = 64 * 1024
 """Most names that Slurm expands from one range (MAX_RANGE of its hostlist)."""
 
-WORD_MAX = 1 << 20
+WORD_MAX = 1 << 19
 """Most names of one word that are spelled out here, far above what Slurm manages."""
 
 DIGITS_MAX = 9
@@ -54,7 +54,7 @@ def fold(names: Iterable[str]) -> str:
 def expand(text: str, tail: bool = False) -> list[str]:
     """Names of a hostlist in order; `tail` allows text after the last bracket, as Slurm does from 23.11.
 
-    Raises HostlistError when it is malformed, or when a word of it names more than a million nodes.
+    Raises HostlistError when it is malformed, or when a word of it names more than half a million nodes.
     """
     return [name for word in words(text) for name in expand_word(word, tail)]
 

@@ -18,6 +18,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {SWITCH: ("Nodes", "Switches", "LinkSpeed"
 
 EVERY_KEY = {key.lower(): key for first, more in KEYS.items() for key in (first, *more)}
 PAIR = re.compile(r'\s*([A-Za-z0-9_.]+)\s*[-+*/]?=\s*("[^"]*"|\S*)')
+WORD = re.compile(r"\s*(\S+)")
+COMMA = re.compile(r"\s+,")
 NEXT_PAIR = re.compile(rf"({'|'.join(EVERY_KEY)})\s*=", re.IGNORECASE)
 COMMENT = re.compile(r"(?<!\\)#")
 STOPS = "slurmctld stops when it starts"
@@ -110,13 +112,14 @@ def _whole_lines(text: str, flaws: list[Flaw]) -> Iterator[tuple[int, str]]:
 
 def _pairs(line: int, text: str, flaws: list[Flaw]) -> Iterator[tuple[str, str]]:
     """(key, value) in order; lists torn by blanks are put together again."""
-    at = 0
-    while text[at:].strip():
+    text = text.rstrip()
+    at, strays = 0, []
+    while at < len(text):
         found = PAIR.match(text, at)
         if not found:
-            word = text[at:].split(maxsplit=1)[0]
-            flaws.append(Flaw(line, "syntax", f"{short(word)!r} is not key=value", STOPS, "remove it, or put # before it"))
-            at = text.index(word, at) + len(word)
+            word = WORD.match(text, at)
+            strays.append(word[1] if word else "")
+            at = word.end() if word else len(text)
             continue
         key, value, at = found[1], found[2], found.end()
         if not value.startswith('"') and NEXT_PAIR.match(value):
@@ -129,19 +132,20 @@ def _pairs(line: int, text: str, flaws: list[Flaw]) -> Iterator[tuple[str, str]]
             flaws.append(Flaw(line, "syntax", f"{key} has a quote inside its value", STOPS, "remove the quotes"))
             value = value.replace('"', "")
         yield key, value
+    if strays:
+        more = f" (nor {len(strays) - 1:,} more words)" if len(strays) > 1 else ""
+        flaws.append(Flaw(line, "syntax", f"{short(strays[0])!r} is not key=value{more}", STOPS, "remove it, or put # before it"))
 
 
 def _together(value: str, text: str, at: int) -> tuple[str, int, bool]:
     """The value with the pieces that blanks tore off it, where it ends, and whether there were any."""
     parts = [value]
     opened = value.count("[") - value.count("]")
-    while True:
-        rest = re.compile(r"\s+(\S+)").match(text, at)
-        if not rest or PAIR.match(text, at) or not (parts[-1].endswith(",") or opened > 0 or rest[1].startswith(",")):
-            return "".join(parts), at, len(parts) > 1
-        parts.append(rest[1])
-        opened += rest[1].count("[") - rest[1].count("]")
-        at = rest.end()
+    while (parts[-1].endswith(",") or opened > 0 or COMMA.match(text, at)) and not PAIR.match(text, at) and (piece := WORD.match(text, at)):
+        parts.append(piece[1])
+        opened += piece[1].count("[") - piece[1].count("]")
+        at = piece.end()
+    return "".join(parts), at, len(parts) > 1
 
 
 def _entry(line: int, pairs: list[tuple[str, str]], flaws: list[Flaw]) -> Entry | None:

@@ -21,7 +21,7 @@ RAILS = "one SwitchName for each SU with its nodes, not one for each physical le
 
 
 def spell(lists: Iterable[tuple[Entry, str]], known: Mapping[str, str] | None, version: tuple[int, int]) -> tuple[Members, list[Flaw]]:
-    """Expand the lists of a file, up to a million names in all; words that are wrong are left out and become flaws."""
+    """Expand the lists of a file, up to half a million names in all; words that are wrong are left out and become flaws."""
     flaws: list[Flaw] = []
     members: list[tuple[Entry, list[str]]] = []
     left = WORD_MAX

@@ -117,12 +117,19 @@ def cost(plan: Plan) -> dict[str, Any]:
 
 def cost_line(cost: dict[str, Any]) -> str:
     """The total, and how many rows of the bill it misses."""
+    if cost["unpriced_rows"] == cost["rows"]:
+        return "no prices"
+    return f"{cost['total']:,.0f} {cost['currency']}, {cost_gaps(cost)}"
+
+
+def cost_gaps(cost: dict[str, Any]) -> str:
+    """How many rows of the bill the total misses."""
     missing = []
     if cost["unpriced_rows"]:
         missing.append(f"{cost['unpriced_rows']} of {cost['rows']} rows have no price")
     if cost["other_currency_rows"]:
         missing.append(f"{cost['other_currency_rows']} rows are in another currency")
-    return f"{cost['total']:,.0f} {cost['currency']}" + (f", not complete: {', '.join(missing)}" if missing else ", every row priced")
+    return f"not complete: {', '.join(missing)}" if missing else "every row priced"
 
 
 def _placement(plan: Plan) -> dict[str, Any]:

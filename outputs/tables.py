@@ -23,6 +23,7 @@ CABLE_COLUMNS = (
 
 RACK_COLUMNS = ("rack", "row", "position", "x_m", "y_m", "used_ru", "power_w", "weight_kg", "role", "height_ru", "reserved")
 BOM_COLUMNS = ("category", "part", "description", "unit", "quantity", "spares", "unit_price", "currency", "total", "price_source", "part_number", "length_m")
+LABEL_COLUMNS = ("cable", "end", "device", "near", "far", "text")
 PORT_COLUMNS = ("device", "port", "cage", "os_name", "gpu", "peer_device", "peer_port", "cable", "fabric", "tier", "rail", "plane", "gbps")
 
 
@@ -54,22 +55,44 @@ def bom(plan: Plan) -> pl.DataFrame:
 
 def labels(plan: Plan) -> pl.DataFrame:
     """One row for each physical end of a cable: a split cable has one for its head and one for each tail."""
-    ends = link_ends(plan)
+    return _labels(plan).sort("cable", "end", "dev", "cage_no", "connector").select(LABEL_COLUMNS)
+
+
+def _labels(plan: Plan) -> pl.DataFrame:
+    """The labels beside the device, cage and connector of their end."""
     return (
-        ends.sort("link")
+        link_ends(plan)
+        .sort("link")
         .group_by("cable", "end", "dev", "cage_no", "connector", maintain_order=True)
         .agg(pl.col("device").first(), place("rack", "ru", "port", "device").alias("near"), place("peer_rack", "peer_ru", "peer_port", "peer_device").alias("far"))
-        .sort("cable", "end", "dev", "cage_no", "connector")
-        .select("cable", "end", "device", "near", "far", pl.format("{} {} > {}", "cable", "near", "far").alias("text"))
+        .with_columns(pl.format("{} {} > {}", "cable", "near", "far").alias("text"))
     )
 
 
-def port_map(plan: Plan, tick: str) -> pl.DataFrame:
-    """The ports as a crew walks them: rack by rack, from the top down, ports in faceplate order; `tick` fills the column `done`."""
+def label_walk(plan: Plan) -> pl.DataFrame:
+    """The labels with the rack and unit of their end, as a crew walks: rack by rack, from the top down, cages in faceplate order."""
+    places = link_ends(plan).select("device", "rack", "ru").unique("device")
+    return _as_walked(plan, _labels(plan).join(places, on="device", how="left"), "cage_no", "connector", "cable").select("rack", "ru", *LABEL_COLUMNS)
+
+
+def port_map(plan: Plan, box: str, same: str) -> pl.DataFrame:
+    """The ports as a crew walks them: rack by rack, from the top down, ports in faceplate order.
+
+    `done` holds `box` once for each plug, and `same` where a further link of that plug follows. `socket` is the fibre
+    connector of the module that the port is on; copper and active optics have none.
+    """
     cable = plan.cabling.cables.select("cable", "length_m", "kind")
+    walk = _as_walked(plan, link_ends(plan).join(cable, on="cable", how="left"), "cage_no", "child")
+    first = pl.struct("cable", "end", "dev", "cage_no", "connector").is_first_distinct()
+    socket = pl.when(pl.col("module").is_null()).then(pl.lit("whole plug")).otherwise(pl.format("{} of {}", pl.col("connector") + 1, "connectors"))
+    return walk.with_columns(pl.when(first).then(pl.lit(box)).otherwise(pl.lit(same)).alias("done"), socket.alias("socket"))
+
+
+def _as_walked(plan: Plan, ends: pl.DataFrame, *within: str) -> pl.DataFrame:
+    """Rows with rack, ru and dev in the order of the hall's racks, the highest device first, then by `within`."""
     order = plan.placement.racks.select("rack").with_row_index("rack_no")
-    walk = link_ends(plan).join(cable, on="cable", how="left", maintain_order="left").join(order, on="rack", how="left", maintain_order="left")
-    return walk.sort("rack_no", "ru", "dev", "cage_no", "child", descending=[False, True, False, False, False]).with_columns(pl.lit(tick).alias("done"))
+    by = ("rack_no", "ru", "dev", *within)
+    return ends.join(order, on="rack", how="left").sort(by, descending=[name == "ru" for name in by], maintain_order=True)
 
 
 def findings(plan: Plan) -> pl.DataFrame:
@@ -108,7 +131,7 @@ def _named_ends(plan: Plan, end: str) -> pl.DataFrame:
         .join(cages, on=["profile", "cage_no"], how="left", maintain_order="left")
         .join(modules, on=["dev", "cage_no"], how="left", maintain_order="left")
         .with_columns((pl.col("child") * pl.col("connectors").fill_null(1) // pl.col("cage_ports")).alias("connector"))
-        .select("dev", "device", "cage_no", "child", "cage", "port", "os_name", "connector", "module", "rack", "ru")
+        .select("dev", "device", "cage_no", "child", "cage", "port", "os_name", "connector", "connectors", "module", "rack", "ru")
     )
 
 

@@ -18,6 +18,9 @@ from .slurm_rules import NAME_MAX, PASSES_MAX, SWITCHES_SLOW, YAML_FROM, release
 BYTES_MAX = 64 * 1024 * 1024
 """No topology.conf is larger: 65,536 names of 64 characters are 4 MB."""
 
+FLAWS_MAX = 1000
+"""Problems told of one file; the number of the others is."""
+
 Children = Mapping[str, Sequence[str]]
 """Switch -> the switches it lists, known or not."""
 
@@ -48,7 +51,10 @@ def lint(data: bytes, file: str, known: Mapping[str, str] | None = None, version
         flaws += tree_flaws(switches, known, version, {flaw.line for flaw in flaws if flaw.rule in TEARING})
     elif blocks:
         flaws += block_flaws(entries, known, version, torn)
-    return [flaw.problem(file) for flaw in sorted(flaws, key=lambda f: f.line)]
+    flaws.sort(key=lambda flaw: flaw.line)
+    if len(flaws) > FLAWS_MAX:
+        flaws[FLAWS_MAX:] = [Flaw(0, "more", f"{len(flaws) - FLAWS_MAX:,} more problems", "so many say that the file is no topology.conf", "mend these first")]
+    return [flaw.problem(file) for flaw in flaws]
 
 
 def tree_flaws(switches: Sequence[Entry], known: Mapping[str, str] | None, version: tuple[int, int], torn: Set[int]) -> list[Flaw]:

@@ -13,13 +13,16 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import polars as pl
 from openpyxl import Workbook
-from openpyxl.styles import Font, PatternFill
+from openpyxl.styles import Alignment, PatternFill
 from openpyxl.writer.excel import ExcelWriter
 
 from .. import __version__
 from . import DEFAULTS, Options, tables
-from .sheets import HEAD_FILL, HEAD_FONT, KINDS, Column, Sheet, add_sheet, set_up_print, styled
-from .summary import cost, cost_line, summary
+from .colouring import BOX, KINDS, SAME
+from .paper import set_up_print
+from .sheets import HEAD_FILL, Column, Sheet, add_sheet, font, styled
+from .summary import cost, cost_gaps, summary
+from .summary_rows import summary_rows
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest date a zip file knows; the workbook has no date of its own."""
 
-TICK = "☐"
 UNIX = 3
 """System that a zip entry says it was made on; Python would name the one it runs on."""
 
@@ -62,43 +64,46 @@ def fixed_bytes(book: Workbook, rows: Mapping[str, bytes]) -> bytes:
 
 
 def _add_summary(book: Workbook, plan: Plan) -> None:
-    """Two columns, what and how much, from summary.json; then what the colours mean."""
+    """One page: what, how much, in which unit; then what the colours mean."""
     facts = summary(plan)
     page = book.create_sheet("Summary")
-    page.column_dimensions["A"].width, page.column_dimensions["B"].width = 48, 40
-    page.freeze_panes = "A2"
-    page.print_title_rows = "1:1"
-    set_up_print(page, plan.design.name, "Summary")
-    page.append([styled(page, plan.design.name, HEAD_FONT, HEAD_FILL), styled(page, f"railplan {facts['railplan']}", HEAD_FONT, HEAD_FILL)])
-    for key, value in _flat({k: v for k, v in facts.items() if k not in ("design", "railplan", "placement")}):
-        page.append([key, styled(page, str(value) if value is None or isinstance(value, dict | bool) else value)])
-    page.append(["cost, in words", styled(page, cost_line(facts["cost"]))])
+    for letter, width in (("A", 36), ("B", 14), ("C", 34)):
+        page.column_dimensions[letter].width = width
+    page.sheet_view.showGridLines = False
+    set_up_print(page, plan.design.name, "Summary", portrait=True)
+    page.append([styled(page, plan.design.name, font(bold=True, size=18))])
+    page.append([styled(page, f"Planned by railplan {facts['railplan']}", font(colour="595959"))])
+    for heading, rows in summary_rows(facts).items():
+        page.append([])
+        page.append([styled(page, text, font(bold=True, colour="FFFFFF"), HEAD_FILL) for text in (heading, None, None)])
+        for label, value, unit in rows:
+            places = "#,##0.0" if isinstance(value, float) else "#,##0"
+            page.append([styled(page, label, font()), styled(page, value, font(), number_format=places, align=Alignment(horizontal="left")), styled(page, unit or None, font())])
     page.append([])
-    page.append([styled(page, "Colours of cable kinds", Font(bold=True))])
+    page.append([styled(page, text, font(bold=True, colour="FFFFFF"), HEAD_FILL) for text in ("Colours of cable kinds", None, None)])
     for kind, (colour, meaning) in KINDS.items():
-        page.append([styled(page, kind, fill=PatternFill("solid", fgColor=colour)), meaning])
-
-
-def _flat(value: dict[str, Any], above: str = "") -> list[tuple[str, Any]]:
-    """Nested facts as `fabrics, compute, leaves` -> 32."""
-    pairs: list[tuple[str, Any]] = []
-    for key, inner in value.items():
-        name = f"{above}, {key}" if above else key.replace("_", " ")
-        pairs += _flat(inner, name) if isinstance(inner, dict) else [(name, inner)]
-    return pairs
+        page.append([styled(page, kind, font(), PatternFill("solid", fgColor=colour)), styled(page, meaning, font())])
 
 
 def bom_sheet(plan: Plan) -> Sheet:
     """Parts with quantities, spares and prices; the total says how many rows it misses."""
     columns = (
-        *(Column("category", "Category", 10), Column("part", "Part", 24), Column("part_number", "Order number", 20), Column("description", "Description", 58)),
-        *(Column("length_m", "Length m", 9), Column("unit", "Unit", 8), Column("quantity", "Quantity", 9), Column("spares", "Spares", 8)),
-        *(Column("unit_price", "Unit price", 13, "money"), Column("currency", "Currency", 9), Column("total", "Total", 15, "money"), Column("price_source", "Price source", 60)),
+        *(Column("category", "Category", 10), Column("part", "Part", 16), Column("part_number", "Order number", 18), Column("description", "Description", 44, "wrap")),
+        *(Column("length_m", "Length m", 10), Column("unit", "Unit", 8), Column("quantity", "Quantity", 10), Column("spares", "Spares", 9)),
+        *(
+            Column("unit_price", "Unit price", 14, "money"),
+            Column("currency", "Currency", 9),
+            Column("total", "Total", 16, "money"),
+            Column("price_source", "Price source", 34, "wrap"),
+        ),
     )
     priced = cost(plan)
-    total = pl.DataFrame({"category": ["", "Total"], "total": [None, priced["total"]], "price_source": ["", cost_line(priced)]})
+    some = priced["unpriced_rows"] < priced["rows"]
+    label = f"Total, spares included; {cost_gaps(priced)}" if some else "Total: no prices"
+    total = pl.DataFrame({"category": ["", label], "total": [None, priced["total"] if some else None]}, schema_overrides={"total": pl.Float64})
     table = pl.concat([tables.bom(plan), total], how="diagonal_relaxed")
-    return Sheet("BoM", "Bill of materials: quantity is what the plan uses, spares are ordered on top", table, columns, totals=total.height)
+    notes = ("Quantity is what the plan uses, spares are ordered on top; totals include spares.",)
+    return Sheet("BoM", "Bill of materials", table, columns, notes=notes, totals=total.height)
 
 
 def cable_sheet(plan: Plan) -> Sheet:
@@ -106,59 +111,62 @@ def cable_sheet(plan: Plan) -> Sheet:
     ends = [
         Column(f"{end}_{name}", f"{end.upper()} {head}", width, "digits" if name == "ru" else "")
         for end in "ab"
-        for name, head, width in (("device", "device", 18), ("port", "port", 14), ("rack", "rack", 7), ("ru", "U", 5), ("module", "module", 16))
+        for name, head, width in (("device", "device", 12), ("port", "port", 10), ("rack", "rack", 7), ("ru", "U", 6), ("module", "module", 10))
     ]
     columns = (
-        *(Column("cable", "Cable", 10), Column("tier", "Tier", 11), Column("rail", "Rail", 6, "digits"), Column("plane", "Plane", 6, "digits"), *ends),
-        *(Column("kind", "Kind", 6), Column("part", "Part", 16), Column("part_number", "Order number", 18), Column("length_m", "Length m", 9)),
-        *(Column("route_m", "Route m", 9), Column("gbps", "Gb/s", 6), Column("links", "Links", 6)),
+        *(Column("cable", "Cable", 10), Column("tier", "Tier", 11), Column("rail", "Rail", 6, "digits"), Column("plane", "Plane", 7, "digits"), *ends),
+        *(Column("kind", "Kind", 6), Column("part", "Part", 10), Column("part_number", "Order number", 15), Column("length_m", "Length m", 10)),
+        *(Column("route_m", "Route m", 10), Column("gbps", "Gb/s", 7), Column("links", "Links", 7)),
     )
     table = tables.cables(plan).with_columns(pl.col("route_m").round(2))
-    return Sheet("Cables", "Every cable once; rails and planes count from 0, U is the lowest unit of the device", table, columns, kind="kind")
+    return Sheet("Cables", "Every cable once", table, columns, kind="kind", notes=("Rails and planes count from 0, U is the lowest unit of the device.",))
 
 
 def port_map_sheet(plan: Plan) -> Sheet:
-    """Every used port, rack by rack and from the top of each, with its far end and a box to tick."""
+    """Every used port, rack by rack and from the top of each, with its far end and a box to tick for each plug."""
     columns = (
-        *(Column("done", "Done", 6), Column("rack", "Rack", 7), Column("ru", "U", 5), Column("device", "Device", 20), Column("port", "Port", 14)),
-        *(Column("cable", "Cable", 10), Column("length_m", "Length m", 9), Column("kind", "Kind", 6), Column("peer_rack", "To rack", 8), Column("peer_ru", "To U", 6)),
-        *(Column("peer_device", "To device", 20), Column("peer_port", "To port", 14), Column("module", "Module here", 16), Column("rail", "Rail", 6), Column("plane", "Plane", 6)),
+        *(Column("done", "Done", 11, "box"), Column("rack", "Rack", 7), Column("ru", "U", 6), Column("device", "Device", 12), Column("port", "Port", 9)),
+        *(Column("cage", "Cage", 7, "digits"), Column("socket", "Connector", 11), Column("gpu", "GPU", 6), Column("cable", "Cable", 10), Column("length_m", "Length m", 10)),
+        *(Column("kind", "Kind", 6), Column("peer_rack", "To rack", 8), Column("peer_ru", "To U", 7), Column("peer_device", "To device", 12), Column("peer_port", "To port", 9)),
+        *(Column("module", "Module here", 12), Column("rail", "Rail", 6), Column("plane", "Plane", 7)),
     )
-    return Sheet("Port map", "Tick each port when its cable is in", tables.port_map(plan, TICK), columns, kind="kind", group="device")
+    notes = (
+        "Cage: the opening on the faceplate that a module or plug goes into. A port is one link of it: OSFP1P1 and OSFP1P2, swp1s0 and swp1s1 are the two links of cage 1.",
+        f"Connector: which of the module's fibre sockets the cable goes into, 1 first. Whole plug: the cable's own plug fills the cage; its further links say {SAME!r}.",
+    )
+    table = tables.port_map(plan, BOX, SAME)
+    return Sheet("Port map", "Tick each plug when it is in", table, columns, kind="kind", group="device", notes=notes, pages=("rack", "device"))
 
 
 def rack_sheet(plan: Plan) -> Sheet:
     """Every rack with what it holds."""
     columns = (
         *(Column("rack", "Rack", 8), Column("row", "Row", 6), Column("position", "Position", 9), Column("role", "Role", 10), Column("used_ru", "Used U", 8)),
-        *(Column("height_ru", "Of U", 7), Column("power_w", "Power W", 11), Column("weight_kg", "Weight kg", 11), Column("x_m", "x m", 9), Column("y_m", "y m", 9)),
+        *(Column("height_ru", "Of U", 7), Column("power_w", "Power W", 11), Column("weight_kg", "Weight kg", 12), Column("x_m", "x m", 9), Column("y_m", "y m", 9)),
         Column("reserved", "Kept for growth", 16),
     )
     table = tables.racks(plan).with_columns(pl.when("reserved").then(pl.lit("yes")).otherwise(pl.lit("")).alias("reserved"))
-    return Sheet("Racks", "Power and weight are of what is built now, at its highest draw", table, columns)
+    return Sheet("Racks", "Racks", table, columns, notes=("Power and weight are of what is built now, at its highest draw.",))
 
 
 def label_sheet(plan: Plan) -> Sheet:
-    """One row for each physical end of a cable."""
+    """One row for each physical end of a cable, in the order in which a crew walks."""
     columns = (
-        Column("cable", "Cable", 10),
-        Column("end", "End", 5),
-        Column("device", "Device", 20),
-        Column("near", "Here", 30),
-        Column("far", "There", 30),
-        Column("text", "Label", 70),
+        *(Column("rack", "Rack", 7), Column("ru", "U", 6), Column("device", "Device", 12), Column("cable", "Cable", 10), Column("end", "End", 5)),
+        *(Column("near", "Here", 16), Column("far", "There", 16), Column("text", "Label", 70)),
     )
-    return Sheet("Labels", "One label for each end; a split cable has one for its head and one for each tail", tables.labels(plan), columns)
+    notes = ("In the order of the Port map. A split cable has one for its head and one for each tail.",)
+    return Sheet("Labels", "One label for each end", tables.label_walk(plan), columns, group="device", notes=notes)
 
 
 def finding_sheet(plan: Plan) -> Sheet:
     """Warnings and notes."""
     columns = (
         Column("level", "Level", 9),
-        Column("rule", "Rule", 20),
-        Column("where", "Where", 26),
-        Column("what", "What", 80, "wrap"),
+        Column("rule", "Rule", 12),
+        Column("where", "Where", 16, "wrap"),
+        Column("what", "What", 60, "wrap"),
         Column("why", "Why", 40, "wrap"),
         Column("fix", "Fix", 40, "wrap"),
     )
-    return Sheet("Findings", "What the checks found; a plan with errors is not written at all", tables.findings(plan), columns)
+    return Sheet("Findings", "What the checks found", tables.findings(plan), columns, notes=("A plan with errors is not written at all.",))

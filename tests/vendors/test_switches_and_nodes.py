@@ -30,6 +30,7 @@ PORTS = {
     **dict.fromkeys(["nvidia-qm9700", "nvidia-qm9790"], NDR_32),
     **dict.fromkeys(["nvidia-q3400-ra", "nvidia-q3401-rd", "nvidia-q3450-ld"], XDR_72),
     "nvidia-q3200-ra": {800: 72},
+    "nvidia-cs9500": {400: 2048},
     "arista-7060x6-64pe-b": {**OSFP_64, 100: 512},
     "arista-7060x6-32pe": {800: 32, 400: 64, 200: 128},
     **{key: {**OSFP_64, 100: 320} for key in ["dell-z9864f-on", "juniper-qfx5240-64od", "juniper-qfx5241-64od", "supermicro-sse-t8164"]},

@@ -1,0 +1,56 @@
+"""The summary as rows for people: what, how much, in which unit; made of summary.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .summary import cost_line
+
+Row = tuple[str, int | float | str, str]
+"""Label, value, unit; a value that is text says it all."""
+
+COUNTS = {"planes": "Planes", "rails": "Rails", "pods": "SUs", "leaves": "Leaf switches", "spines": "Spine switches", "cores": "Core switches"}
+RATIOS = {"designed": "designed", "worst_leaf": "at the worst leaf", "worst_tier": "over the worst tier"}
+PROOFS = {"required_gbps": "needed", "by_count_gbps": "by counting links", "by_flow_gbps": "by maximum flow"}
+
+
+def summary_rows(facts: dict[str, Any]) -> dict[str, list[Row]]:
+    """Heading -> rows below it."""
+    grown = facts["growth"]["nodes"]
+    sections: dict[str, list[Row]] = {
+        "Cluster": [("GPU nodes", facts["nodes"], ""), ("GPUs", facts["gpus"], ""), *([("GPU nodes when grown", grown, "")] if grown > facts["nodes"] else [])]
+    }
+    for name, fabric in facts["fabrics"].items():
+        sections[f"Fabric: {name}"] = list(_fabric(fabric))
+    racks, cables = facts["racks"], facts["cables"]
+    kept: list[Row] = [("Racks kept for growth", racks["reserved"], "")] if racks["reserved"] else []
+    sections["Racks"] = [("Racks in use", racks["used"], ""), *kept, ("Highest power", float(racks["power_kw"]), "kW")]
+    kinds: list[Row] = [(f"of kind {kind}", count, "") for kind, count in cables["by_kind"].items() if count]
+    sections["Cables and modules"] = [("Cables", cables["total"], ""), *kinds, *((f"Modules {part}", count, "") for part, count in facts["modules"].items())]
+    sections["Cost, spares included"] = [("Total", cost_line(facts["cost"]), "")]
+    sections["Findings"] = [(level.capitalize(), count, "") for level, count in facts["findings"].items()]
+    return sections
+
+
+def _fabric(fabric: dict[str, Any]) -> Iterator[Row]:
+    yield "Family and style", f"{fabric['family']}, {fabric['style']}", ""
+    models = (fabric["switch"], fabric["spine_switch"]) if fabric["spines"] else (fabric["switch"],)
+    yield "Switch" if len(set(models)) == 1 else "Switches, leaf and above", " and ".join(dict.fromkeys(models)), ""
+    yield "Tiers of switches", fabric["tiers"], ""
+    for key, label in COUNTS.items():
+        if fabric[key]:
+            yield label, fabric[key], ""
+    for tier, count in fabric["links"].items():
+        if count:
+            yield f"Links {tier}", count, ""
+    if fabric["ufm_links"]:
+        yield "of them to UFM servers", fabric["ufm_links"], ""
+    if fabric["links_per_leaf_spine_pair"]:
+        yield "Links between each leaf and spine", fabric["links_per_leaf_spine_pair"], ""
+    for key, label in RATIOS.items():
+        ratio = fabric["oversubscription"][key]
+        yield f"Oversubscription {label}", "no uplinks" if ratio is None else f"{ratio:.4g} : 1", ""
+    for key, label in PROOFS.items():
+        yield f"Bisection {label}", fabric["bisection"][key] / 1000, "Tb/s"
+    yield "Non-blocking", "yes" if fabric["bisection"]["non_blocking"] else "no", ""
