@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 FAMILIES = ("spectrum-x", "tomahawk-6", "tomahawk-5", "quantum-ndr", "quantum-xdr")
 STYLES = ("rail", "pair", "single")
+FAILING = ("leaf", "spine", "core", "cable", "rack")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -55,14 +57,20 @@ def _catalog_option(command: Command) -> Command:
 
 
 @main.command()
+@_catalog_option
 @_design_flags
-def new(**flags: Any) -> None:
+def new(catalogs: tuple[Path, ...], **flags: Any) -> None:
     """Print a commented design file to start from."""
     from .fabric.new_design import design_text
 
     with _problems(as_json=False):
         text = design_text(flags, heading="# A design for railplan: `railplan plan THIS-FILE -o plan` plans it.\n", more=True)
-        _parsed(text, None)
+        design, source = _parsed(text, None)
+        with _located(source):
+            from .fabric.modes import unknown_models
+            from .problems import raise_errors
+
+            raise_errors(unknown_models(design, _catalog(catalogs)))
     click.echo(text, nl=False)
 
 
@@ -76,8 +84,14 @@ def new(**flags: Any) -> None:
 @click.option("--force", is_flag=True, help="Replace another plan in the folder.")
 @click.option("--hall", type=click.Path(path_type=Path), help="YAML file of the hall, in place of the design's.")
 @click.option(
-    "--effort", type=click.Choice(("quick", "normal", "thorough")), default="normal", help="Effort of the placement search (the reference arrangement is the same for all)."
+    "--effort",
+    type=click.Choice(("fixed", "quick", "normal", "thorough")),
+    default="quick",
+    show_default=True,
+    help="Effort of the placement search: none, about 2 s, 30 s, 10 min.",
 )
+@click.option("--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", help="End the placement search by the clock; the same design may then give other places.")
+@click.option("--keep", type=click.Path(path_type=Path), metavar="PLAN", help="Folder of an earlier plan: what it placed stays where it is.")
 @click.option("--jobs", type=click.IntRange(1, 256), default=2, help="Worker threads of the placement search.")
 @click.option("--seed", type=int, help="Seed of everything tried at random.")
 @click.option("--json", "as_json", is_flag=True, help="Print summary.json on stdout instead of the summary.")
@@ -93,6 +107,8 @@ def plan(
     force: bool,
     hall: Path | None,
     effort: str,
+    time_limit: float | None,
+    keep: Path | None,
     jobs: int,
     seed: int | None,
     as_json: bool,
@@ -115,7 +131,7 @@ def plan(
             parse_slice(part)
             check_prefix(label_prefix)
             options = Options(slurm_version, label_prefix, part)
-            made = make_plan(what, _catalog(catalogs), tell)
+            made = make_plan(what, _catalog(catalogs), tell, effort, keep, time_limit, jobs)
             tell("writing")
             files = render(made, only.split(",") if only else None, options, left_out.append)
             write_plan(files, output, force)
@@ -135,10 +151,12 @@ def plan(
 @main.command()
 @click.argument("design", type=click.Path(path_type=Path))
 @click.option("--hall", type=click.Path(path_type=Path), help="YAML file of the hall, in place of the design's.")
+@click.option("--fail", metavar="KIND:NAME,...", multiple=True, help="Say what is left when these fail: leaf:, spine:, core:, cable: or rack: and a name; repeatable.")
+@click.option("--fail-any", type=click.Choice(FAILING), help="Find the worst single failure of a kind; one of each class of identical things is tried.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON on stdout.")
 @_catalog_option
-def check(design: Path, hall: Path | None, as_json: bool, catalogs: tuple[Path, ...]) -> None:
-    """Plan and prove a DESIGN file, print its findings, write nothing."""
+def check(design: Path, hall: Path | None, fail: tuple[str, ...], fail_any: str | None, as_json: bool, catalogs: tuple[Path, ...]) -> None:
+    """Plan and prove a DESIGN file, print its findings and what is left after failures, write nothing."""
     found: list[Problem] = []
     with _problems(as_json):
         what, source = _design(design, hall, {})
@@ -149,11 +167,23 @@ def check(design: Path, hall: Path | None, as_json: bool, catalogs: tuple[Path, 
 
             made = make_plan(what, _catalog(catalogs), tell)
             found = locate(made.findings, source)
+            tell("letting things fail")
+            damage = made.what_if(*fail) if fail else None
+            worst, tried, of = made.worst_failure(fail_any) if fail_any else (None, 0, 0)
     if as_json:
-        click.echo(_findings_json(found))
-    else:
-        print_problems(found, _console())
-        print_summary(made, _console())
+        more = {key: asdict(value) for key, value in (("damage", damage), ("worst_failure", worst)) if value is not None}
+        click.echo(_findings_json(found, more))
+        return
+    from .fabric.failures import damage_text
+
+    print_problems(found, _console())
+    print_summary(made, _console(), listed=True)
+    for line in damage_text(damage) if damage else ():
+        click.echo(line, err=True)
+    if worst is not None:
+        click.echo(f"worst single {fail_any}, {tried} kinds of {of:,} tried", err=True)
+        for line in damage_text(worst):
+            click.echo(line, err=True)
 
 
 @main.command("lint-topology")
@@ -296,10 +326,8 @@ def _problems(as_json: bool) -> Iterator[None]:
         sys.exit(1)
 
 
-def _findings_json(problems: Any) -> str:
-    from dataclasses import asdict
-
-    return json.dumps({"findings": [asdict(p) for p in problems]}, indent=2)
+def _findings_json(problems: Any, more: dict[str, Any] | None = None) -> str:
+    return json.dumps({"findings": [asdict(p) for p in problems], **(more or {})}, indent=2)
 
 
 def _console(stderr: bool = True) -> Any:

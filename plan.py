@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -12,11 +14,16 @@ from .fabric.bisection import Proof, check_bisection, prove
 from .fabric.build import build_topology
 from .fabric.checks import check_fabric
 from .fabric.design import Design
+from .fabric.failures import Damage, what_if, worst_single
+from .fabric.locality import Hops, locality
+from .fabric.net import net_of
 from .fabric.topology import Topology
+from .fabric.traffic import Traffic, check_traffic, worst_traffic
 from .layouts.bom import bill_of_materials
 from .layouts.cables import Cabling, cable
 from .layouts.check_cables import check_cabling
-from .layouts.placement import Placement, place
+from .layouts.optimise import place_best
+from .layouts.placement import Placement
 from .layouts.rules import check_placement
 from .problems import Problem, raise_errors
 from .vendors.catalog import Catalog
@@ -36,6 +43,10 @@ class Plan:
     cabling: Cabling
     proofs: Mapping[str, Proof]
     """Fabric name -> its bandwidth, reached by count and by maximum flow."""
+    traffic: Mapping[str, Traffic]
+    """Fabric name -> the largest load that any permutation puts on any link."""
+    hops: Mapping[str, tuple[Hops, ...]]
+    """Fabric name -> switches between GPUs, near and far."""
     bom: pl.DataFrame
     findings: tuple[Problem, ...]
 
@@ -44,29 +55,54 @@ class Plan:
         from .fabric.graph import to_graph
 
         racks = dict(zip(self.topology.devices["device"], self.placement.places["rack"], strict=True))
-        cables = self.cabling.cables["cable"].gather(self.cabling.carried["cable_no"]).to_list()
-        return to_graph(self.topology, fabric, racks, cables)
+        return to_graph(self.topology, fabric, racks, self._cable_of_links())
+
+    def what_if(self, *failures: str, fabric: str = "compute") -> Damage:
+        """What is left when things fail, named as `spine:spine-03`, `cable:S17` or `rack:A07`; raises DesignError when one is not there."""
+        return what_if(self.topology, failures, self.placement.places["rack"].to_list(), self._cable_of_links(), fabric)
+
+    def worst_failure(self, kind: str, fabric: str = "compute") -> tuple[Damage, int, int]:
+        """(damage of the worst single failure of a leaf, spine, core, cable or rack, failures tried, things of that kind)."""
+        return worst_single(self.topology, kind, self.placement.places["rack"].to_list(), self._cable_of_links(), fabric)
+
+    def _cable_of_links(self) -> list[str]:
+        return self.cabling.cables["cable"].gather(self.cabling.carried["cable_no"]).to_list()
 
 
-def make_plan(design: Design, catalog: Catalog, tell: Callable[[str], None] = lambda stage: None) -> Plan:
+def make_plan(
+    design: Design,
+    catalog: Catalog,
+    tell: Callable[[str], None] = lambda stage: None,
+    effort: str = "fixed",
+    keep: Path | None = None,
+    time_limit: float | None = None,
+    jobs: int = 1,
+) -> Plan:
     """Plan a design; raises DesignError with all problems of the first stage that fails.
 
-    `tell` hears the name of each stage as it begins.
+    `tell` hears the name of each stage as it begins. `effort` of the placement search: fixed (none: the reference
+    arrangement), quick, normal or thorough; `keep` is the folder of a plan whose devices stay where they are. With a
+    `time_limit` in seconds the search ends by the clock, and the same design may give other bytes.
     """
+    end = None if time_limit is None else time.monotonic() + time_limit
     tell("building the fabric")
     topology = build_topology(design, catalog)
     findings = [*topology.findings, *raise_errors(check_fabric(topology))]
     tell("proving its bandwidth")
-    proofs = {name: prove(topology, name) for name in topology.fabrics}
+    nets = {name: net_of(topology, name) for name in topology.fabrics}
+    proofs = {name: prove(topology, name, net) for name, net in nets.items()}
     findings += raise_errors(p for proof in proofs.values() for p in check_bisection(proof))
+    traffic = {name: worst_traffic(topology, name, net) for name, net in nets.items()}
+    findings += raise_errors(p for found in traffic.values() for p in check_traffic(found))
+    hops = {name: locality(topology, name, net) for name, net in nets.items()}
     tell("placing racks and switches")
-    placement = place(topology, catalog)
+    placement = place_best(topology, catalog, effort, keep, tell, lambda: end is not None and time.monotonic() > end, jobs)
     findings += [*placement.findings, *raise_errors(check_placement(topology, placement))]
     tell("choosing cables")
     cabling = cable(topology, placement, catalog)
     bom = bill_of_materials(topology, cabling, catalog)
     findings += [*cabling.findings, *raise_errors(check_cabling(topology, placement, cabling, bom, catalog))]
-    return Plan(design, catalog, topology, placement, cabling, proofs, bom, _once(findings))
+    return Plan(design, catalog, topology, placement, cabling, proofs, traffic, hops, bom, _once(findings))
 
 
 def _once(findings: Sequence[Problem]) -> tuple[Problem, ...]:

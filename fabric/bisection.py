@@ -66,10 +66,10 @@ class Proof:
     """Sets of GPU indices that no path of the fabric joins, so that NVLink forwards between them; empty when all are joined."""
 
 
-def prove(topology: Topology, fabric: str) -> Proof:
+def prove(topology: Topology, fabric: str, net: Net | None = None) -> Proof:
     """Try every split of a fabric by count and by flow; the worst is the one that carries the smallest part of its half."""
     spec = {str(name): spec for name, spec in topology.design.fabrics.items()}[fabric]
-    net = net_of(topology, fabric)
+    net = net or net_of(topology, fabric)
     steps, parts = climb(net), _parts(net)
     allowed = spec.oversubscription, spec.core_oversubscription
     found: list[tuple[SplitProof, Mask]] = []
@@ -234,5 +234,3 @@ def gpus_apart(topology: Topology, net: Net) -> tuple[tuple[int, ...], ...]:
     meets = connected_components(coo_array((np.ones(len(gpu)), (gpu, gpus + joined[leaf])), shape=(gpus + pieces, gpus + pieces)), directed=False)[1][:gpus]
     sets = tuple(tuple(int(g) for g in np.flatnonzero(meets == piece)) for piece in dict.fromkeys(meets.tolist()))
     return sets if len(sets) > 1 else ()
-
-

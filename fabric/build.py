@@ -17,6 +17,7 @@ from .ports import node_port_names, switch_port_name
 from .sizing import Group
 from .styles import size_fabric
 from .tables import PORT_NAMES, frame
+from .tiers import core_radix, spine_radix
 from .topology import CageUse, FabricFacts, Profile, Topology
 from .wiring import Wiring, hand_out
 
@@ -68,37 +69,51 @@ def _remarks(wiring: Wiring, future: int, built: int, at: str) -> list[Problem]:
         final = sum(group.final_count for group in wiring.design.node_groups)
         found.append(Problem("growth", at, f"growth to {final:,} nodes will add {future:,} links to the {built:,} planned; none moves", level="note"))
     if wiring.size.tiers == 3:
-        size, block = wiring.size, wiring.blocks[0]
-        whose = "a rail's leaves" if size.by_rail else "the leaves"
-        what = f"three tiers: {whose} of {size.sus_per_group} SUs share {size.spines} spines, spine j of each of the {wiring.groups.height} groups meets core group j of {size.cores} cores"
-        found.append(
-            Problem(
-                "tiers", at, what, f"two tiers join at most {wiring.parts.spine.model}'s ports in leaves, the plane has {sum(b.size.leaves for b in wiring.blocks):,}", level="note"
-            )
-        )
-        if block.size.pods % size.sus_per_group:
-            found.append(
-                Problem("tiers", at, f"the last group holds {block.size.pods % size.sus_per_group} of {size.sus_per_group} SUs; its spines keep the other ports dark", level="note")
-            )
+        found += _tier_remarks(wiring, at)
     found += _spread_remarks(wiring, at)
     return found
 
 
+def _tier_remarks(wiring: Wiring, at: str) -> list[Problem]:
+    """Say why there are three tiers, and how they are grouped."""
+    size, block = wiring.size, wiring.blocks[0]
+    leaves, radix = sum(b.size.leaves for b in wiring.blocks), spine_radix(wiring.spec, wiring.parts)
+    whose = "the leaves of a rail" if size.by_rail else "all leaves"
+    what = f"three tiers: {whose} in {size.sus_per_group} SUs share {size.spines} spines; spine j of each of the {wiring.groups.height} groups meets core group j of {size.cores} cores"
+    why = f"a spine of {radix} ports joins at most {radix} leaves in two tiers, a plane has {leaves:,}"
+    found = [Problem("tiers", at, what, why if leaves > radix else "the design asks for three tiers", level="note")]
+    rest = block.size.pods % size.sus_per_group
+    if rest:
+        found.append(Problem("tiers", at, f"the last group holds {rest} of {size.sus_per_group} SUs", "its spines keep the other ports dark", level="note"))
+    return found
+
+
 def _spread_remarks(wiring: Wiring, at: str) -> list[Problem]:
-    """Say where an even spread took more uplinks or spines than the bare division."""
-    found = []
+    """Say what an even spread cost against the bare division: more uplinks, more spines, more cores."""
+    size, found = wiring.size, []
+
+    def note(what: str, why: str) -> None:
+        found.append(Problem("even-spread", at, what, why, level="note"))
+
+    if not size.spines:
+        return found
     for block in wiring.blocks:
-        extra = block.uplinks - block.size.least_uplinks
-        if extra and wiring.size.spines:
-            what = f"a leaf gets {block.uplinks} uplinks where {block.size.least_uplinks} keep the oversubscription"
-            found.append(
-                Problem(
-                    "even-spread",
-                    at,
-                    what,
-                    f"{wiring.size.spines} spines share them evenly, {block.uplinks // wiring.size.spines} for each pair; a share of {block.size.least_uplinks} would not be whole",
-                    level="note",
-                )
+        if block.uplinks > block.size.least_uplinks:
+            what = f"a leaf of {block.parts.node.model} gets {block.uplinks} uplinks where {block.size.least_uplinks} keep the oversubscription"
+            note(what, f"{size.spines} spines share {block.uplinks} evenly, {block.uplinks // size.spines} to each")
+    radix = spine_radix(wiring.spec, wiring.parts)
+    load = int(wiring.groups["down"].max() or 0) * size.spines  # type: ignore[arg-type, operator]
+    bare = -(-load // (radix - size.spine_up))
+    if size.spines > bare and not wiring.spec.spines_per_plane:
+        what = f"{size.spines} spines in a group where the ports of {bare} would do; {radix - size.spine_up - load // size.spines} ports of each stay dark"
+        note(what, f"{bare} spines do not share the uplinks of a leaf evenly")
+    if size.cores:
+        ups = int(wiring.groups["up"].sum())
+        bare = -(-ups // core_radix(wiring.spec, wiring.parts))
+        if size.cores > bare:
+            note(
+                f"{size.cores} cores in a group where the ports of {bare} would do; {core_radix(wiring.spec, wiring.parts) - ups // size.cores} ports of each stay dark",
+                f"{bare} cores do not share the uplinks of a spine evenly",
             )
     return found
 

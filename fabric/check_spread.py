@@ -45,14 +45,14 @@ def leaves_stay_in_their_spine_group(topology: Topology) -> list[Problem]:
     for fabric in topology.fabrics:
         links = topology.links.filter((pl.col("fabric") == fabric) & (pl.col("tier") == "leaf-spine"))
         pairs = links.select("a_dev", "b_dev").unique().join(here.rename({"dev": "a_dev", "group": "own", "rail": "own_rail"}), on="a_dev")
-        pairs = pairs.join(here.rename({"dev": "b_dev"}), on="b_dev")
-        crossed = pairs.filter((pl.col("own") != pl.col("group")) | ((pl.col("rail") != "") & (pl.col("rail") != pl.col("own_rail"))))
+        pairs = pairs.join(here.rename({"dev": "b_dev", "group": "other", "rail": "other_rail"}), on="b_dev")
+        crossed = pairs.filter((pl.col("own") != pl.col("other")) | ((pl.col("other_rail") != "") & (pl.col("other_rail") != pl.col("own_rail"))))
         bad = links.join(crossed, on=["a_dev", "b_dev"]).sort("link") if crossed.height else links.head(0)
         problems += findings(
             bad,
             "group-crossed",
             lambda r: link_name(topology, r),
-            lambda r: f"the leaf is of {_group_name(r['own'], r['own_rail'])}, the spine of {_group_name(r['group'], r['rail'])}",
+            lambda r: f"the leaf is of {_group_name(r['own'], r['own_rail'])}, the spine of {_group_name(r['other'], r['other_rail'])}",
             "spines are shared within their group only; groups meet on the cores",
             "cable the leaf to the spines of its own group",
         )

@@ -15,6 +15,7 @@ from ..problems import Problem
 from ..vendors.models import Frozen
 from ..vendors.yaml_source import Source, parse_yaml, read_yaml, validate
 from .hall_spec import HallSpec
+from .placement_spec import PlacementSpec
 
 NODES_MAX = 1_000_000
 """More nodes than this are a typing mistake, not a cluster."""
@@ -184,6 +185,7 @@ class Design(Frozen):
     )
     fabrics: dict[Literal["compute"], FabricSpec] = Field(min_length=1, description="The fabrics by name; `compute` is the east-west fabric between GPUs.")
     hall: HallSpec = Field(default_factory=HallSpec, description="Where racks can stand; by default a hall is made to fit.")
+    placement: PlacementSpec = Field(default_factory=PlacementSpec, description="Pins, equipment that stands already, and arrangements to force.")
     cables: CablesSpec = Field(default_factory=CablesSpec, description="Cabling policy.")
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of everything that is tried at random.")
 

@@ -29,9 +29,9 @@ class Hops:
     most: int | None
 
 
-def locality(topology: Topology, fabric: str) -> tuple[Hops, ...]:
+def locality(topology: Topology, fabric: str, net: Net | None = None) -> tuple[Hops, ...]:
     """Hops of every kind of pair that the fabric has, the nearest kinds first."""
-    net = net_of(topology, fabric)
+    net = net or net_of(topology, fabric)
     serves = _gpus(topology, net)
     unit = number(net.plane[: net.leaves], net.pod[: net.leaves], net.rail[: net.leaves])
     colour = classes(net, (np.concatenate([net.of_leaves(), np.zeros(net.size - net.leaves, dtype=np.int64)]), part_sizes(net)))

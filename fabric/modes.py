@@ -79,6 +79,11 @@ def choose_parts(design: Design, name: str, spec: FabricSpec, catalog: Catalog) 
     return chosen, problems + part_warnings([p for parts in chosen for p in (parts.node, parts.leaf, parts.spine, parts.core)])
 
 
+def unknown_models(design: Design, catalog: Catalog) -> list[Problem]:
+    """Errors for node and switch models that the catalog does not have."""
+    return [problem for name, spec in design.fabrics.items() for problem in choose_parts(design, name, spec, catalog)[1] if problem.rule == "unknown-model"]
+
+
 def part_warnings(parts: list[Part]) -> list[Problem]:
     """Warnings for parts that only are announced, whose data nobody verified, or that carry known traps."""
     found: list[Problem] = []

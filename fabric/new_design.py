@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -28,6 +29,9 @@ FLAGS: dict[str, Flag] = {
 
 DEFAULTS: dict[str, object] = {"name": "cluster", "node": "hgx-b300", "nodes": 128, "family": "spectrum-x", "style": "rail", "planes": "auto", "oversubscription": 1}
 
+NUMBERS = ("nodes", "grow_to", "planes", "oversubscription", "seed")
+"""Flags whose values are numbers in YAML."""
+
 MORE = """
 # More that a design can say (see the field reference, or `railplan schema` for your editor):
 # fabrics.compute: nodes_per_su, partial_su, rails_per_leaf, spines_per_plane, uplink_gbps, ufm_links, reserved_ports
@@ -50,13 +54,13 @@ def design_text(flags: Mapping[str, object], heading: str = "", more: bool = Fal
                 lines.append("  " * depth + f"{section}:")
                 above = sections[: depth + 1]
         above = sections
-        lines.append(f"{'  ' * len(sections) + key + ': ' + _scalar(values[name]):<34} # {flag.comment}")
+        lines.append(f"{'  ' * len(sections) + key + ': ' + _scalar(values[name], name in NUMBERS):<34} # {flag.comment}")
     return "\n".join(lines) + "\n" + (MORE if more else "")
 
 
-def _scalar(value: object) -> str:
-    """A YAML scalar: numbers and plain words as they are, everything else quoted."""
+def _scalar(value: object, number: bool) -> str:
+    """A YAML scalar: plain words as they are, and numbers where one is meant; everything else quoted."""
     text = str(value)
-    if isinstance(value, int | float) or text.isdecimal() or (text.replace("-", "").replace(".", "").isalnum() and text.isascii() and text[0].isalpha()):
+    if (number and re.fullmatch(r"[0-9]+(\.[0-9]+)?", text)) or (text.replace("-", "").replace(".", "").isalnum() and text.isascii() and text[0].isalpha()):
         return text
     return "'" + text.replace("'", "''").replace("\n", " ") + "'"

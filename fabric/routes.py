@@ -79,7 +79,7 @@ class Routes:
 
     @staticmethod
     def _over(part: Floats, whole: Floats) -> Floats:
-        return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
+        return np.asarray(np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0))
 
 
 def routes_of(net: Net) -> Routes:

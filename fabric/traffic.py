@@ -191,9 +191,9 @@ def _shares(routes: Routes, bundle: int, way: str) -> tuple[Ints, Ints, Floats]:
     targets = np.flatnonzero(routes.leads[:, [spine]].toarray().ravel() > 0)
     at_core = np.zeros(len(routes.core))
     columns = []
-    for pattern in targets:
-        at_core[core] = 1.0 / routes.core_down[core, pattern]
-        columns.append(routes.arriving(int(pattern), at_core))
+    for target in targets.tolist():
+        at_core[core] = 1.0 / routes.core_down[core, target]
+        columns.append(routes.arriving(target, at_core))
     weight = np.stack(columns, axis=1) if columns else np.zeros((net.leaves, 0))
     sources = np.flatnonzero(weight.any(axis=1))
     return sources, targets, weight[sources]

@@ -10,7 +10,7 @@ node node node node LEAF node node node node               U47  leaf, plane 0, r
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -133,3 +133,22 @@ def hang(sizes: Iterable[tuple[int, float, float]], limits: RackLimits, cap: int
         slot.append(rack)
         ru.append(free_ru + 1)
     return np.array(slot, np.int64), np.array(ru, np.int64), rack + 1
+
+
+def blocks_of_nodes(topology: Topology, racks: Mapping[str, NodeRack], devices: Ints | None = None) -> tuple[list[Ints], list[int]]:
+    """Nodes (of `devices`, where given) that share a rack, pod by pod in node order, each kind by itself, and the pod of each such block."""
+    nodes, _ = _in_order(topology if devices is None else replace(topology, devices=topology.devices[devices]))
+    blocks: list[Ints] = []
+    pods: list[int] = []
+    for (pod, profile), group in nodes.partition_by("home", "profile", as_dict=True, maintain_order=True).items():
+        devs = group["dev"].to_numpy().astype(np.int64)
+        per_rack = racks[str(profile)].per_rack
+        cut = [devs[i : i + per_rack] for i in range(0, len(devs), per_rack)]
+        blocks += cut
+        pods += [int(pod)] * len(cut)
+    return blocks, pods
+
+
+def switches_in_order(topology: Topology) -> Ints:
+    """Device numbers of everything but nodes, in the order it is hung: by role, plane, rail, index."""
+    return _in_order(topology)[1]["dev"].to_numpy().astype(np.int64)

@@ -40,8 +40,8 @@ class Cabling:
 
 def cable(topology: Topology, placement: Placement, catalog: Catalog) -> Cabling:
     """Choose every cable and module; raises DesignError with all groups of links that cannot be joined legally."""
-    classes, links = _with_cages(topology, route_lengths(topology, placement), catalog)
-    groups = _groups(links)
+    classes, links = with_cages(topology, route_lengths(topology, placement), catalog)
+    groups = groups_of(links)
     choices, groups, problems = _choose(topology, catalog, classes, links, groups)
     if problems:
         raise DesignError(problems)
@@ -50,7 +50,7 @@ def cable(topology: Topology, placement: Placement, catalog: Catalog) -> Cabling
     return Cabling(cables, module_rows(links, choices, classes), carried, tuple(_notes(topology, choices, catalog)))
 
 
-def _with_cages(topology: Topology, routes: pl.DataFrame, catalog: Catalog) -> tuple[list[CageClass], pl.DataFrame]:
+def with_cages(topology: Topology, routes: pl.DataFrame, catalog: Catalog) -> tuple[list[CageClass], pl.DataFrame]:
     """Links with route, cage and connector numbers, cage classes, and the groups and fibres they fall into."""
     ids: dict[CageClass, int] = {}
     rows = []
@@ -98,7 +98,7 @@ def fibre_shapes(links: pl.DataFrame) -> pl.DataFrame:
     return counted.select("fibre", shape_of("a", "b").alias("shape"))
 
 
-def _groups(links: pl.DataFrame) -> pl.DataFrame:
+def groups_of(links: pl.DataFrame) -> pl.DataFrame:
     """One row for each group of cages: how many of what on either side, its longest route, its fibres' shapes."""
     per_cage = [links.group_by("group", f"{end}_key").len().group_by("group").agg(pl.col("len").max().alias(f"{end}_links"), pl.len().alias(f"{end}_cages")) for end in "ab"]
     shaped = links.join(fibre_shapes(links), on="fibre", how="left", maintain_order="left")
@@ -137,7 +137,7 @@ def _choose(topology: Topology, catalog: Catalog, classes: Sequence[CageClass], 
             b_classes=tuple(classes[c] for c in signature["b_classes"]),
         )
         shapes = tuple(signature["shapes"])
-        steps = np.array(_lengths_sold(group, shapes, catalog))
+        steps = np.array(lengths_sold(group, shapes, catalog))
         routes = np.array(signature["route_m"])
         bins = np.searchsorted(steps, routes, side="left")
         rows = np.array(signature["row"])
@@ -160,7 +160,7 @@ def _choose(topology: Topology, catalog: Catalog, classes: Sequence[CageClass], 
     return values, groups.with_columns(pl.Series("choice", column)), problems
 
 
-def _lengths_sold(group: Group, shapes: Sequence[str], catalog: Catalog) -> list[float]:
+def lengths_sold(group: Group, shapes: Sequence[str], catalog: Catalog) -> list[float]:
     lengths = {length for part, _ in copper_parts(group, catalog) for length in part.lengths_m}
     for _, glass, connector, _ in optical_types(group, catalog):
         lengths |= {length for shape in shapes for f in fibres(catalog, shape, glass, connector) for length in f.lengths_m}

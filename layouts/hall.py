@@ -37,6 +37,7 @@ RACK_UNIT_M = 0.04445
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

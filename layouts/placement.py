@@ -25,17 +25,81 @@ from .tables import PLACES, RACKS
 
 
 @dataclass(frozen=True)
+class Solution:
+    """How good a placement is, in what it costs in cables and modules (spares not counted)."""
+
+    arrangement: str
+    """Name of the fixed arrangement, or `search`."""
+    status: str
+    """optimal (proved), feasible, fixed (no search was asked for), or interrupted (best found until then)."""
+    unit: str
+    """What objective, bound and baselines count: the design's currency, or modules where prices are missing."""
+    objective: float
+    bound: float
+    """No placement with node racks filled as the hall asks costs less."""
+    bound_within: float
+    """No placement with the upper switches where they are costs less; 0 where it was not asked."""
+    baselines: Mapping[str, float | None]
+    """The fixed arrangements on the same hall; None where one does not fit or breaks a rule."""
+    links: Mapping[str, Mapping[str, int]]
+    """Tier -> kind of cable -> links."""
+    effort: str
+
+    @property
+    def gap_percent(self) -> float:
+        """How much of the objective lies above the bound."""
+        return 0.0 if self.objective <= 0 else round(max(0.0, 100 * (self.objective - self.bound) / self.objective), 4)
+
+    @property
+    def baseline(self) -> float | None:
+        """The best of the fixed arrangements."""
+        return min((v for v in self.baselines.values() if v is not None), default=None)
+
+
+@dataclass(frozen=True)
 class Placement:
-    """Hall, racks in use (table `RACKS`), the place of every device (table `PLACES`, in device order), and findings."""
+    """Hall, racks in use (table `RACKS`), the place of every device (table `PLACES`, in device order), findings, and how good it is where that was asked."""
 
     hall: Hall
     racks: pl.DataFrame
     places: pl.DataFrame
     findings: tuple[Problem, ...]
+    solution: Solution | None = None
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What every placement of a design starts from."""
+
+    hall: Hall
+    racks: Mapping[str, NodeRack]
+    cap: int
+    """Most switches in a rack."""
+    blocks: tuple[Block, ...]
+    """Of the reference arrangement."""
+    short: tuple[Problem, ...]
+    """The hall is too small for the reference arrangement."""
+    findings: tuple[Problem, ...]
 
 
 def place(topology: Topology, catalog: Catalog) -> Placement:
     """Stand every device, present and future, in the reference arrangement; raises DesignError with all problems found."""
+    ground = survey(topology, catalog)
+    raise_errors(ground.short)
+    hall = ground.hall
+    found = list(ground.findings)
+    stands = stand_blocks(hall.room(), [b.racks for b in ground.blocks])
+    found += torn_blocks(hall, ground.blocks, stands)
+    position = np.zeros(topology.devices.height, np.int64)
+    ru = np.zeros_like(position)
+    for block, stand in zip(ground.blocks, stands, strict=True):
+        position[block.dev] = hall.free[stand[block.slot]]
+        ru[block.dev] = block.ru
+    return assemble(topology, hall, position, ru, found)
+
+
+def survey(topology: Topology, catalog: Catalog) -> Ground:
+    """Lay out the hall and count what a rack takes; raises DesignError with everything that no arrangement could mend."""
     spec = topology.design.hall
     rack = _rack_type(spec.rack, catalog)
     limits = rack_limits(spec, rack)
@@ -46,18 +110,12 @@ def place(topology: Topology, catalog: Catalog) -> Placement:
     fits = not any(p.level == "error" for p in found)
     blocks = arrange(topology, limits, racks, cap) if fits else []
     hall = make_hall(spec, rack, [b.racks for b in blocks])
-    found += too_small(topology, hall, blocks, racks, cap)
+    short = too_small(topology, hall, blocks, racks, cap)
     if spec.rows or fits:
         found += measured_problems(spec, hall)
-    raise_errors(found)
-    stands = stand_blocks(hall.room(), [b.racks for b in blocks])
-    found += torn_blocks(hall, blocks, stands)
-    position = np.zeros(topology.devices.height, np.int64)
-    ru = np.zeros_like(position)
-    for block, stand in zip(blocks, stands, strict=True):
-        position[block.dev] = hall.free[stand[block.slot]]
-        ru[block.dev] = block.ru
-    return assemble(topology, hall, position, ru, found)
+    if not fits or any(p.level == "error" for p in found):
+        raise_errors([*found, *short])
+    return Ground(hall, racks, cap, tuple(blocks), tuple(short), tuple(found))
 
 
 def _rack_warnings(spec: HallSpec, rack: RackType) -> list[Problem]:

@@ -10,6 +10,7 @@ import polars as pl
 
 from ..fabric.topology import Topology
 from ..problems import Problem, did_you_mean
+from .pins import PIN_RULES
 from .placement import Placement, racks_of
 from .sizes import device_sizes, kilo
 
@@ -140,6 +141,7 @@ RULES = (
     racks_hold_no_more_nodes_than_asked,
     racks_hold_no_more_switches_than_asked,
     rack_totals_add_up,
+    *PIN_RULES,
 )
 
 

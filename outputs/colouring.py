@@ -12,7 +12,7 @@ from typing import Any
 from openpyxl.formatting.rule import Rule
 from openpyxl.styles import Border, Font, PatternFill, Side
 from openpyxl.styles.differential import DifferentialStyle
-from openpyxl.utils import get_column_letter
+from openpyxl.utils import column_index_from_string, get_column_letter
 from openpyxl.worksheet.datavalidation import DataValidation
 
 KINDS = {
@@ -37,12 +37,13 @@ def colour_rows(page: Any, columns: int, first: int, end: int, kind: str = "", g
 
     A box also greys the rows below it that say SAME, at most `above` of them.
     """
-    changes = {"": None} | ({f"${group}{first}<>${group}{first - 1}": LINE} if group else {})
-    done = {"": None} | ({_is_done(box, first, above): DONE_FILL} if box else {})
+    changes: dict[str, Border | None] = {"": None} | ({f"${group}{first}<>${group}{first - 1}": LINE} if group else {})
+    done: dict[str, str | None] = {"": None} | ({_is_done(box, first, above): DONE_FILL} if box else {})
     kinds: dict[str, str | None] = {"": None} | ({f'${kind}{first}="{name}"': colour for name, (colour, _) in KINDS.items()} if kind else {})
-    letters = [get_column_letter(i) for i in range(1, columns + 1)]
-    plain = " ".join(f"{letter}{first}:{letter}{end}" for letter in letters if letter != kind)
-    for area, fills in ((plain, {"": None}), (f"{kind}{first}:{kind}{end}" if kind else "", kinds)):
+    middle = column_index_from_string(kind) if kind else columns + 1
+    stretches = [(low, high) for low, high in ((1, middle - 1), (middle + 1, columns)) if low <= high]
+    plain = " ".join(f"{get_column_letter(low)}{first}:{get_column_letter(high)}{end}" for low, high in stretches)
+    for area, fills in ((plain, dict[str, str | None]({"": None})), (f"{kind}{first}:{kind}{end}" if kind else "", kinds)):
         if area:
             for rule in _rules(done, fills, changes):
                 page.conditional_formatting.add(area, rule)
@@ -54,7 +55,7 @@ def colour_rows(page: Any, columns: int, first: int, end: int, kind: str = "", g
 
 def _rules(done: dict[str, str | None], fills: dict[str, str | None], changes: dict[str, Border | None]) -> Iterator[Rule]:
     """One rule for each combination that changes something, those with the most conditions first; the first that holds is taken."""
-    combined = sorted(product(done.items(), fills.items(), changes.items()), key=lambda rule: -sum((2 if test else 0) for test, _ in rule) - bool(rule[0][0]))
+    combined = sorted(product(done.items(), fills.items(), changes.items()), key=lambda rule: (-sum(bool(test) for test, _ in rule), not rule[0][0]))
     for (is_done, grey), (is_kind, colour), (is_change, border) in combined:
         tests = [test for test in (is_done, is_kind, is_change) if test]
         fill = grey or colour

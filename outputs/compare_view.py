@@ -11,6 +11,9 @@ from ..problems import Problem
 if TYPE_CHECKING:
     from rich.console import Console
 
+LABEL_MAX = 18
+"""Longer labels stand in a list above the table, and numbers head the columns."""
+
 ROWS: tuple[tuple[str, str], ...] = (
     ("style", "style"),
     ("switch", "switch"),
@@ -46,9 +49,12 @@ def print_comparison(columns: Sequence[tuple[str, Mapping[str, Any], Sequence[Pr
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False)
-    table.add_column("")
-    for label, _, _ in columns:
-        table.add_column(Text(label), justify="right", overflow="fold")
+    table.add_column("", no_wrap=True)
+    numbered = any(len(label) > LABEL_MAX for label, _, _ in columns)
+    for number, (label, _, _) in enumerate(columns, 1):
+        if numbered:
+            console.print(Text(f"{number:>3}  {label}"), soft_wrap=True)
+        table.add_column(Text(str(number) if numbered else label), justify="right", overflow="fold")
     for key, name in ROWS:
         if any(figures.get(key) is not None for _, figures, _ in columns):
             table.add_row(name, *(Text(_shown(key, figures.get(key)) if figures else "-") for _, figures, _ in columns))

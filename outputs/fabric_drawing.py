@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .fabric_groups import ROLES, Box, Sketch, Wire
-from .svg import FAINT, MARGIN, PLANE_COLOURS, PLANE_DASHES, RAIL_COLOURS, ROLE_COLOURS, RULE, YELLOW, Point, header, ink_on, legend, line, page, rect, text, text_width
+from .fabric_colours import fill_of, legend_entries, plane_colour, wire_colour, wire_dash
+from .fabric_groups import Box, Sketch, Wire
+from .fabric_labels import LABEL_SIZE, place_labels
+from .svg import FAINT, MARGIN, RAIL_COLOURS, ROLE_COLOURS, RULE, Point, header, ink_on, legend, line, page, rect, text, text_width
 
 SIDE = 176.0
 """Room left of the picture for the notes on the tiers."""
@@ -44,22 +46,6 @@ def box_size(box: Box) -> Point:
     return max(text_width(box.lines[0], 9.5) + 12, 64.0), 42.0 if len(box.rails) > 1 else 36.0
 
 
-def fill_of(box: Box) -> str:
-    if box.role == "leaf" and len(box.rails) == 1:
-        return RAIL_COLOURS[box.rails[0] % len(RAIL_COLOURS)]
-    if box.role == "spine" and box.plane >= 0:
-        return PLANE_COLOURS[box.plane % len(PLANE_COLOURS)]
-    return "#ffedc2" if box.role == "leaf" else ROLE_COLOURS[box.role]
-
-
-def wire_colour(wire: Wire) -> str:
-    """Colour of a wire: its first rail's below leaves of some rails, else its plane's; yellow darkened to be seen on white."""
-    if wire.tier == "node-leaf" and wire.rails:
-        colour = RAIL_COLOURS[wire.rails[0] % len(RAIL_COLOURS)]
-        return "#b3a500" if colour == YELLOW else colour
-    return PLANE_COLOURS[max(wire.plane, 0) % len(PLANE_COLOURS)]
-
-
 def draw(drawing: Sketch, placed: Mapping[str, Placed]) -> bytes:
     """The whole picture; boxes are placed from 0 on, y grows downwards."""
     right = max(p.x + p.width / 2 for p in placed.values())
@@ -81,7 +67,7 @@ def draw(drawing: Sketch, placed: Mapping[str, Placed]) -> bytes:
         parts.append(rect((MARGIN + 10, y + 4), (text_width(words, 11) + 8, 18), "#ffffff", stroke="none"))
         parts.append(text((MARGIN + 14, y + 17), words, 11))
         y += 38
-    drawn, high = _legend(drawing, (MARGIN, y), width)
+    drawn, high = legend((MARGIN, y), legend_entries(drawing), width)
     return page(drawing.title, " ".join(drawing.facts), (width + 2 * MARGIN, y + high + MARGIN), [*parts, *drawn])
 
 
@@ -95,7 +81,7 @@ def _frames(placed: Mapping[str, Placed]) -> tuple[list[str], list[str]]:
         top = min(p.y - p.height / 2 for p in inside) - (1 if low else 2) * FRAME
         bottom = max(p.y + p.height / 2 for p in inside) + (2 if low else 1) * FRAME
         plane = inside[0].box.plane if inside[0].box.role == "spine" else -1
-        stroke = PLANE_COLOURS[plane % len(PLANE_COLOURS)] if plane >= 0 else RULE
+        stroke = plane_colour(plane) if plane >= 0 else RULE
         frames.append(rect((left, top), (right - left, bottom - top), "#fafafa", stroke=stroke, radius=8))
         at = ((left + right) / 2, bottom - 9 if low else top + 18)
         captions.append(text(at, frame[:1].upper() + frame[1:], 12, anchor="middle", bold=True, halo=True, width=right - left - 16))
@@ -122,7 +108,7 @@ def _wires(wires: Sequence[Wire], placed: Mapping[str, Placed]) -> tuple[list[st
         ends.setdefault((wire.tier, wire.a, True), []).append(wire)
         ends.setdefault((wire.tier, wire.b, False), []).append(wire)
     lines, labels = [], []
-    taken: list[Point] = []
+    runs: dict[Wire, tuple[Point, Point]] = {}
     for wire in wires:
         low, high = placed[wire.a], placed[wire.b]
         if wire.tier == "inter-switch":
@@ -135,26 +121,13 @@ def _wires(wires: Sequence[Wire], placed: Mapping[str, Placed]) -> tuple[list[st
         below, above = ends[wire.tier, wire.a, True], ends[wire.tier, wire.b, False]
         a = (_anchor(low, wire, below, {w: placed[w.b].x for w in below}), low.y - low.height / 2)
         b = (_anchor(high, wire, above, {w: placed[w.a].x for w in above}), high.y + high.height / 2)
-        dash = PLANE_DASHES[max(wire.plane, 0) % len(PLANE_DASHES)] if wire.tier != "node-leaf" else ""
-        lines.append(line(a, b, wire_colour(wire), thick=1.6 if len(wires) < 60 else 1, dash=dash, faint=1 if len(wires) < 60 else 0.7))
-        at = _free(wire, a, b, len(below) == 1, taken) if len(below) == 1 or len(above) == 1 else None
-        if at:
-            taken.append(at)
-            wide = text_width(wire.label, 9.5) * 0.86
-            labels += [rect((at[0] - wide / 2, at[1] - 9), (wide, 12), "#ffffff", stroke="none"), text(at, wire.label, 9.5, anchor="middle")]
+        runs[wire] = (a, b)
+        lines.append(line(a, b, wire_colour(wire), thick=1.6 if len(wires) < 60 else 1, dash=wire_dash(wire), faint=1 if len(wires) < 60 else 0.7))
+    alone = {w: len(ends[w.tier, w.a, True]) == 1 for w in runs if len(ends[w.tier, w.a, True]) == 1 or len(ends[w.tier, w.b, False]) == 1}
+    for wire, at in place_labels(runs, alone).items():
+        wide = text_width(wire.label, LABEL_SIZE) * 0.86
+        labels += [rect((at[0] - wide / 2, at[1] - 9), (wide, 12), "#ffffff", stroke="none"), text(at, wire.label, LABEL_SIZE, anchor="middle")]
     return lines, labels
-
-
-def _free(wire: Wire, a: Point, b: Point, at_a: bool, taken: Sequence[Point]) -> Point | None:
-    """First place along a line, from the end where it is alone, whose label overlaps no other; None without any."""
-    wide = text_width(wire.label, 9.5) + 6
-    for away in (30, 46, 62, 18):
-        share = away / abs(a[1] - b[1])
-        share = share if at_a else 1 - share
-        at = (a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share + 3)
-        if all(abs(at[0] - x) >= wide or abs(at[1] - y) >= 15 for x, y in taken):
-            return at
-    return None
 
 
 def _anchor(end: Placed, wire: Wire, wires: Sequence[Wire], others: dict[Wire, float]) -> float:
@@ -200,15 +173,3 @@ def _grid(placed: Placed, left: float, top: float) -> list[str]:
         parts.append(rect((x + 1, y + 1), (cell - 2, CELL_HEIGHT - 2), "#ffffff", thick=0.6, radius=2))
         parts.append(text((x + cell / 2, y + 12), name, 8.5, anchor="middle", width=cell - 4))
     return parts
-
-
-def _legend(drawing: Sketch, at: Point, width: float) -> tuple[list[str], float]:
-    roles = [role for role in ROLES if any(b.role == role for b in drawing.boxes)]
-    rails = sorted({r for b in drawing.boxes if b.role == "leaf" for r in b.rails})
-    planes = sorted({w.plane for w in drawing.wires if w.plane >= 0})
-    entries = [(ROLE_COLOURS[role], "GPU node" if role == "node" else "UFM server" if role == "ufm" else role) for role in roles if role not in ("leaf", "spine")]
-    entries += [(RAIL_COLOURS[r % len(RAIL_COLOURS)], f"leaf, rail {r}") for r in rails]
-    spines = "spine and lines" if "spine" in roles else "lines"
-    if any(wire_colour(w) == PLANE_COLOURS[p % len(PLANE_COLOURS)] and not w.rails for p in planes for w in drawing.wires):
-        entries += [(PLANE_COLOURS[p % len(PLANE_COLOURS)], f"{spines}, plane {p}") for p in planes]
-    return legend(at, entries, width)

@@ -127,6 +127,8 @@ def _grouped(devices: pl.DataFrame, folds: Mapping[int, str]) -> pl.DataFrame:
     """Add the box of each device: its SU's nodes, its SU's leaves of a plane, its plane's spines."""
     su = pl.col("pod").replace_strict({NONE: "", **folds}, return_dtype=pl.String)
     plane = pl.when(pl.col("plane") == NONE).then(pl.lit("")).otherwise(pl.format("plane {}", "plane"))
+    if devices["plane"].max() == 0:
+        plane = pl.lit("")
     return devices.with_columns(su=su).with_columns(box=pl.concat_str("su", pl.lit("all"), "role", plane, separator=" ").str.strip_chars())
 
 
@@ -134,12 +136,13 @@ def _boxes(held: pl.DataFrame, gpus: Mapping[str, int]) -> tuple[Box, ...]:
     """One box for each value of `box`, tier by tier from the bottom, in the order of SU, plane and index."""
     order = pl.col("role").replace_strict({role: n for n, role in enumerate(ROLES)}, return_dtype=pl.Int32)
     first_pod = pl.col("pod").min().over("box")
+    several = bool((held["plane"] > 0).any())
     boxes = []
     for (name,), members in held.sort(order, first_pod, "plane", "dev").group_by("box", maintain_order=True):
         role, su, plane = members["role"][0], members["su"][0], members["plane"][0]
         names = members["device"].to_list()
         served = tuple(sorted({int(r) for rail in members["rail"] for r in rail.split("+") if r}))
-        where = f"plane {plane}" if plane != NONE else ""
+        where = f"plane {plane}" if plane != NONE and several else ""
         count = sum(gpus.get(profile, 0) for profile in members["profile"])
         if str(name) == names[0]:
             note = plural(count, "GPU") if role == "node" else f"rail{'s' if len(served) > 1 else ''} {spans(served)}" if served else role

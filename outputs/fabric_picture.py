@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from . import DEFAULTS, Options
-from .fabric_drawing import FRAME, Placed, box_size, draw, fill_of, grid_columns, wire_colour
+from .fabric_colours import fill_of, wire_colour, wire_dash
+from .fabric_drawing import FRAME, Placed, box_size, draw, grid_columns
 from .fabric_groups import Box, Sketch, sketch
 from .svg import RULE, Point, escape, ink_on
 
@@ -40,8 +41,14 @@ def _graph(drawing: Sketch) -> pygraphviz.AGraph:
     for number, wire in enumerate(drawing.wires):
         level = {"constraint": "false"} if wire.tier == "inter-switch" else {}
         graph.add_edge(wire.b, wire.a, key=str(number), **level)
-    graph.graph_attr.update(ordering="out", ranksep="1.3", nodesep="0.15")
+    graph.graph_attr.update(ordering="out", ranksep=f"{_rank_gap(drawing):.2f}", nodesep="0.15")
     return graph
+
+
+def _rank_gap(drawing: Sketch) -> float:
+    """Inches between two tiers: more above a wide row, whose lines would lie flat across each other's labels."""
+    widest = max(sum(box.role == role for box in drawing.boxes) for role in ("leaf", "spine"))
+    return min(2.4, 1.2 + 0.12 * widest)
 
 
 def _dot(drawing: Sketch) -> pygraphviz.AGraph:
@@ -63,7 +70,7 @@ def _dot(drawing: Sketch) -> pygraphviz.AGraph:
             lines = f'<table border="0" cellspacing="3"><tr><td colspan="{width}">{lines}</td></tr>{grid}</table>'
         graph.get_node(box.name).attr.update(label=f"<{lines}>", fillcolor=fill, fontcolor=ink_on(fill))
     for number, wire in enumerate(drawing.wires):
-        graph.get_edge(wire.b, wire.a, key=str(number)).attr.update(label=wire.label, color=wire_colour(wire), penwidth="1.2")
+        graph.get_edge(wire.b, wire.a, key=str(number)).attr.update(label=wire.label, color=wire_colour(wire), penwidth="1.2", style="dashed" if wire_dash(wire) else "solid")
     return graph
 
 

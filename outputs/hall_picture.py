@@ -11,12 +11,13 @@ import polars as pl
 
 from ..fabric.tables import NONE
 from . import DEFAULTS, Options
-from .svg import BLUE, FAINT, GREEN, GREY, INK, MARGIN, ORANGE, PURPLE, RULE, SKY, YELLOW, Point, header, legend, line, page, plural, rect, spans, text, text_width, tint
+from .svg import BLUE, FAINT, GREEN, GREY, INK, MARGIN, ORANGE, PURPLE, RULE, SKY, YELLOW, Mark, Point, header, legend, line, page, plural, rect, spans, text, text_width, tint
 
 if TYPE_CHECKING:
     from ..plan import Plan
 
 NETWORK = ORANGE
+ROLES = ("node", "leaf", "spine", "core", "ufm")
 SU_TINTS = tuple(tint(colour, 0.42) for colour in (SKY, GREEN, PURPLE, YELLOW, BLUE, GREY))
 """SUs take turns in these; the text in the rack tells them apart."""
 COLD, HOT = "#e3f1fb", "#fbe9df"
@@ -119,7 +120,7 @@ def _spots(plan: Plan, floor: Floor) -> list[Spot]:
         roles, pods = held.get(rack, (set(), set()))
         at = (floor.origin[0] + x * floor.scale - floor.rack[0] / 2, floor.origin[1] + y * floor.scale - floor.rack[1] / 2)
         kind = "blocked" if blocked else used.get(rack, "free")
-        named = [role for role in ("node", "leaf", "spine", "core", "ufm") if role in roles]
+        named = [role for role in ROLES if role in roles]
         spots.append(Spot(rack, row_no, position, at, kind, "+".join(named), tuple(sorted(pods - {NONE}))))
     return spots
 
@@ -244,9 +245,10 @@ def _run(words: str, run: Sequence[Spot], front: int, floor: Floor) -> list[str]
     parts = []
     for row, shown in enumerate(filter(None, lines)):
         if len(run) > 1:
-            wider = min(text_width(shown, 11), room)
+            wider = min(text_width(shown, 11) + 8, room)
             fill = _fill(run[0])
-            parts.append(rect((x - wider / 2, y + row * 12 - 10), (wider, 13), "#ffffff" if fill.startswith("url") else fill, stroke="none"))
+            top, foot = 14 if row == 0 else 10, 7 if shown == lines[-1] else 3
+            parts.append(rect((x - wider / 2, y + row * 12 - top), (wider, top + foot), "#ffffff" if fill.startswith("url") else fill, stroke="none"))
         parts.append(text((x, y + row * 12), shown, 11, anchor="middle", bold=len(run) > 1, width=room))
     return parts
 
@@ -282,15 +284,19 @@ def _scale_bar(at: Point, scale: float) -> list[str]:
     return parts
 
 
-def _entries(spots: Sequence[Spot]) -> list[tuple[str, str]]:
+def _entries(spots: Sequence[Spot]) -> list[tuple[str | Mark, str]]:
     kinds = {spot.kind for spot in spots}
     pods = sorted({spot.pods[0] for spot in spots if spot.kind == "node" and spot.pods})
-    entries = [(SU_TINTS[pod], f"node rack, SU {pod}") for pod in pods if pod < len(SU_TINTS)]
+    entries: list[tuple[str | Mark, str]] = [(SU_TINTS[pod], f"node rack, SU {pod}") for pod in pods if pod < len(SU_TINTS)]
     if pods and pods[-1] >= len(SU_TINTS):
         entries.append((SU_TINTS[0], f"SU {len(SU_TINTS)} and further: the colours repeat"))
-    words = (("network", NETWORK, "network rack (leaf, spine)"), ("reserved", "url(#later)", "reserved for growth"), ("free", "#ffffff", "free position (dotted)"))
-    entries += [(fill, name) for kind, fill, name in words if kind in kinds]
-    return entries + ([("#ffffff", "blocked position (crossed)")] if "blocked" in kinds else [])
+    roles = {role for spot in spots if spot.kind == "network" for role in spot.roles.split("+")}
+    network = f"network rack ({', '.join(role for role in ROLES if role in roles)})"
+    free = Mark(12, (rect((0, 0), (12, 12), "#ffffff", stroke=RULE, dash="2 2"),))
+    blocked = Mark(12, (rect((0, 0), (12, 12), "#ffffff"), line((0, 0), (12, 12), FAINT), line((0, 12), (12, 0), FAINT)))
+    marks: dict[str, tuple[str | Mark, str]] = {"network": (NETWORK, network), "reserved": ("url(#later)", "reserved for growth")}
+    marks |= {"free": (free, "free position"), "blocked": (blocked, "blocked position")}
+    return entries + [entry for kind, entry in marks.items() if kind in kinds]
 
 
 def _line_legend(at: Point, crossed: bool) -> list[str]:

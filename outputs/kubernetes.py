@@ -43,6 +43,8 @@ class Level(NamedTuple):
 def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
     """Render the three files; raises DesignError for names that Kubernetes cannot carry."""
     check_prefix(options.label_prefix)
+    if not gpu_nodes(plan).height:
+        raise DesignError([Problem("format", "kubernetes", "the plan has no GPU nodes", "there is nothing to label", "leave kubernetes out of --only")])
     found = levels(plan, options.label_prefix)
     _check(plan, found)
     return {
@@ -62,15 +64,15 @@ def levels(plan: Plan, prefix: str) -> list[Level]:
         while path[-1] in parents:
             path.append(parents[path[-1]])
         paths |= dict.fromkeys(entry.nodes, path)
-    depth = max(map(len, paths.values()), default=0)
+    depth = max(map(len, paths.values()))
     tiers = [Level(f"{prefix}/tier-{i}", {node: path[min(i, len(path) - 1)] for node, path in paths.items()}) for i in range(depth)]
     return [*_racks(plan, prefix, tiers), *tiers]
 
 
 def _racks(plan: Plan, prefix: str, tiers: list[Level]) -> list[Level]:
-    """The level of NVL72 racks, where every node is in one and no rack is part of two SUs."""
+    """The level of NVL72 racks, where the hall holds whole ones, every node is in one and none is part of two SUs."""
     found = blocks(plan)
-    if found is None:
+    if found is None or not found.sizes:
         return []
     racks = {**found.racks, **found.short}
     groups = {node: rack.lower() for rack, nodes in racks.items() for node in nodes}
@@ -85,8 +87,7 @@ def accelerator_label(prefix: str) -> str:
 
 def node_labels(found: list[Level]) -> list[dict[str, Any]]:
     """A Node for each node."""
-    nodes = found[0].groups if found else {}
-    return [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": node, "labels": {level.label: level.groups[node] for level in found}}} for node in nodes]
+    return [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": node, "labels": {level.label: level.groups[node] for level in found}}} for node in found[0].groups]
 
 
 def kueue_topology(plan: Plan, found: list[Level]) -> dict[str, Any]:
@@ -123,18 +124,13 @@ def check_prefix(prefix: str) -> None:
 
 
 def _check(plan: Plan, found: list[Level]) -> None:
-    """Raise DesignError for a plan without nodes, and for names that Kubernetes refuses."""
-    problems = []
-    if not gpu_nodes(plan).height:
-        problems.append(Problem("format", "kubernetes", "the plan has no GPU nodes", "there is nothing to label", "leave kubernetes out of --only"))
-    bad = [name for name in [plan.design.name, *(found[0].groups if found else ())] if not _is(SUBDOMAIN, name, 253)]
+    """Raise DesignError for names that Kubernetes refuses."""
+    bad = [name for name in [plan.design.name, *found[0].groups] if not _is(SUBDOMAIN, name, 253)]
     bad += [name for level in found for name in dict.fromkeys(level.groups.values()) if not re.fullmatch(VALUE, name)]
     if bad:
         shown = ", ".join(repr(name) for name in bad[:3]) + (f" and {len(bad) - 3} more" if len(bad) > 3 else "")
         why = "Kubernetes takes a-z, 0-9, - and dots only, at most 253 characters (63 in a label)"
-        problems.append(Problem("format", "kubernetes", f"{shown} cannot be names in Kubernetes", why, "rename them in the design"))
-    if problems:
-        raise DesignError(problems)
+        raise DesignError([Problem("format", "kubernetes", f"{shown} cannot be names in Kubernetes", why, "rename them in the design")])
 
 
 def _is(pattern: str, text: str, longest: int) -> bool:

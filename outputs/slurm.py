@@ -85,7 +85,8 @@ def _no_blocks(racks: Blocks | None) -> list[str]:
     """Say why NVL72 racks have no block file, where that is so."""
     if racks is None or racks.sizes:
         return []
-    return _comment(f"No topology_block.conf: an NVLink domain is {racks.per_rack} trays in one rack, and these racks hold fewer: {', '.join(racks.short)}.")
+    shown = ", ".join(list(racks.short)[:8]) + (f" and {len(racks.short) - 8} more" if len(racks.short) > 8 else "")
+    return _comment(f"No topology_block.conf: an NVLink domain is {racks.per_rack} trays in one rack, and these racks hold fewer: {shown}.")
 
 
 def _comment(text: str) -> list[str]:

@@ -21,10 +21,28 @@ PAIR = re.compile(r'\s*([A-Za-z0-9_.]+)\s*[-+*/]?=\s*("[^"]*"|\S*)')
 WORD = re.compile(r"\s*(\S+)")
 COMMA = re.compile(r"\s+,")
 NEXT_PAIR = re.compile(rf"({'|'.join(EVERY_KEY)})\s*=", re.IGNORECASE)
+LOOKALIKES = {ord(c): plain for plain, group in (("-", "\u2010\u2011\u2012\u2013\u2014\u2212"), (" ", "\u00a0\u2007\u202f"), ('"', "\u201c\u201d")) for c in group}
+"""What word processors make of a dash, a blank and quotes."""
+
 COMMENT = re.compile(r"(?<!\\)#")
 STOPS = "slurmctld stops when it starts"
 TEARING = frozenset(
-    {"encoding", "syntax", "comment", "unknown-key", "key-twice", "empty-value", "hostlist", "lost-prefix", "too-many-nodes", "name-list", "duplicate", "both", "neither"}
+    {
+        "encoding",
+        "characters",
+        "syntax",
+        "comment",
+        "unknown-key",
+        "key-twice",
+        "empty-value",
+        "hostlist",
+        "lost-prefix",
+        "too-many-nodes",
+        "name-list",
+        "duplicate",
+        "both",
+        "neither",
+    }
 )
 """Rules after which some names are missing here, so that what the file as a whole lacks cannot be told."""
 
@@ -79,6 +97,7 @@ def read_lines(data: bytes) -> tuple[list[Entry], list[Flaw]]:
         if strange:
             fix = "write plain ASCII: - for a dash, a plain blank, straight quotes"
             flaws.append(Flaw(line, "characters", f"holds {', '.join(f'U+{ord(c):04X}' for c in strange[:5])}", "Slurm takes it for part of a name", fix))
+            text = text.translate(LOOKALIKES)
         pairs = list(_pairs(line, text, flaws))
         entry = _entry(line, pairs, flaws)
         if entry:
@@ -167,6 +186,8 @@ def _entry(line: int, pairs: list[tuple[str, str]], flaws: list[Flaw]) -> Entry 
             known = more in EVERY_KEY.values()
             fix = "begin a new line for it" if more in KEYS else f"{more} does not go with {key}: remove it" if known else did_you_mean(word, KEYS[key])
             flaws.append(Flaw(line, "unknown-key", f"{short(more)} cannot stand in a line of {key}", f"{STOPS} at an unknown key", fix))
+            if more in KEYS:
+                break
             continue
         if more in fields:
             flaws.append(Flaw(line, "key-twice", f"{more} stands twice", "Slurm keeps the last value only", "join the two lists with a comma"))

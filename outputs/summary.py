@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 KINDS = ("dac", "acc", "aec", "aoc", "mmf", "smf")
 COPPER = ("dac", "acc", "aec")
 FIBRES = ("mmf", "smf")
+WITNESS_ROWS = 64
+"""Pairs of leaves of a witness that are listed; `witness_rows` counts them all."""
 
 
 def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
@@ -78,6 +80,8 @@ def _fabric(plan: Plan, name: str) -> dict[str, Any]:
             "designed": _number(proof.designed_oversubscription),
             "worst_leaf": _number(proof.worst_leaf_oversubscription),
             "worst_tier": _number(proof.worst_tier_oversubscription),
+            "designed_core": _number(proof.designed_core_oversubscription),
+            "worst_spine": _number(proof.worst_spine_oversubscription),
         },
         "bisection": {
             "required_gbps": proof.required_gbps,
@@ -86,7 +90,17 @@ def _fabric(plan: Plan, name: str) -> dict[str, Any]:
             "non_blocking": proof.non_blocking,
             "worst_split": proof.worst_split,
         },
+        "traffic": _traffic(plan, name),
+        "locality": [{"between": h.where, "gpu_index": "equal" if h.equal else "unequal", "switches_least": h.least, "switches_most": h.most} for h in plan.hops[name]],
+        "gpus_joined_by_nvlink_only": [list(gpus) for gpus in proof.apart],
     }
+
+
+def _traffic(plan: Plan, name: str) -> dict[str, Any]:
+    """Largest load of a link under any permutation, as a fraction of its rate; the witness is one such permutation, leaf by leaf."""
+    found = plan.traffic[name]
+    witness = [{"from": s.source, "to": s.target, "gbps": s.gbps} for s in found.witness[:WITNESS_ROWS]]
+    return {"worst_load": found.worst_load, "worst_link": found.worst_link, "by_tier": dict(found.by_tier), "witness": witness, "witness_rows": len(found.witness)}
 
 
 def _number(value: float) -> float | None:

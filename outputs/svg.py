@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 Point = tuple[float, float]
 
@@ -18,7 +19,8 @@ GREY = "#999999"
 
 ROLE_COLOURS = {"node": "#cfe8f8", "leaf": ORANGE, "spine": BLUE, "core": PURPLE, "ufm": GREEN}
 RAIL_COLOURS = (ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE, GREY)
-PLANE_COLOURS = (BLUE, VERMILLION, GREEN, PURPLE)
+PLANE_COLOURS = ("#08306b", "#8c2d04", "#00441b", "#54278f")
+"""Dark blue, vermilion, green and purple: darker than any rail, told apart by the dash as well."""
 PLANE_DASHES = ("", "7 3", "2 3", "9 3 2 3")
 
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -97,15 +99,23 @@ def line(a: Point, b: Point, colour: str = INK, *, thick: float = 1, dash: str =
     return f'<line x1="{num(a[0])}" y1="{num(a[1])}" x2="{num(b[0])}" y2="{num(b[1])}" stroke="{colour}" stroke-width="{num(thick)}"{more}/>'
 
 
-def legend(at: Point, entries: Sequence[tuple[str, str]], width: float) -> tuple[list[str], float]:
-    """Coloured squares with words, wrapped to the width; also tells the height. `fill` may be a colour or `url(#later)`."""
+class Mark(NamedTuple):
+    """What stands before the words of a legend: parts drawn from 0, 0 on, 12 high."""
+
+    width: float
+    parts: tuple[str, ...]
+
+
+def legend(at: Point, entries: Sequence[tuple[str | Mark, str]], width: float) -> tuple[list[str], float]:
+    """Coloured squares or marks with words, wrapped to the width; also tells the height. A colour may be `url(#later)`."""
     x, y = at
     parts: list[str] = []
-    for fill, words in entries:
-        needed = 18 + text_width(words, 11) + 16
+    for shown, words in entries:
+        mark = shown if isinstance(shown, Mark) else Mark(12, (rect((0, 0), (12, 12), shown, stroke=FAINT),))
+        needed = mark.width + 6 + text_width(words, 11) + 16
         if x > at[0] and x + needed > at[0] + width:
             x, y = at[0], y + 20
-        parts += [rect((x, y), (12, 12), fill, stroke=FAINT), text((x + 18, y + 10), words, 11)]
+        parts += [f'<g transform="translate({num(x)} {num(y)})">{"".join(mark.parts)}</g>', text((x + mark.width + 6, y + 10), words, 11)]
         x += needed
     return parts, y - at[1] + 20
 

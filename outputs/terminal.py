@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
 from rich.text import Text
 
 from ..problems import Problem
@@ -24,17 +23,16 @@ LEVELS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 """Level -> colour, the gravest first."""
 
 
-def print_summary(plan: Plan, console: Console) -> None:
-    """Print about ten lines: size, fabric, proof, racks, cables, cost, findings."""
-    facts = summary(plan)
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column()
-    for head, text in _lines(facts):
-        grid.add_row(Text(head), text if isinstance(text, Text) else Text(text))
-    for i, text in enumerate(_findings(plan.findings)):
-        grid.add_row(Text("" if i else "findings"), text)
-    console.print(grid)
+def print_summary(plan: Plan, console: Console, listed: bool = False) -> None:
+    """Print about ten lines: size, fabric, proof, racks, cables, cost, findings; with `listed` these are only counted."""
+    found = list(_findings(plan.findings))[: 1 if listed else None]
+    rows = [*_lines(summary(plan)), *(("" if i else "findings", text) for i, text in enumerate(found))]
+    indent = max(len(head) for head, _ in rows) + 2
+    for head, text in rows:
+        body = text if isinstance(text, Text) else Text(text)
+        for i, line in enumerate(body.wrap(console, max(20, console.width - indent))):
+            line.rstrip()
+            console.print(Text(f"{'' if i else head:<{indent}}", style="bold").append_text(line), soft_wrap=True)
 
 
 def print_problems(problems: Sequence[Problem], console: Console) -> None:
@@ -57,9 +55,14 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str | Text]]:
     yield "racks", f"{_count(racks['used'], 'rack')}{kept}, {racks['power_kw']:,.1f} kW at most"
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in cables["by_kind"].items() if count)
     copper = sum(cables["by_kind"][kind] for kind in COPPER)
-    share = f"; {copper / cables['total']:.0%} copper" if cables["total"] else ""
+    share = f"; {_percent(copper / cables['total'])} copper" if cables["total"] else ""
     yield "cables", f"{cables['total']:,} cables: {kinds}{share}; {sum(facts['modules'].values()):,} modules"
     yield "cost", cost_line(facts["cost"])
+
+
+def _percent(share: float) -> str:
+    """Whole percent, of which neither a little reads as none nor nearly all as all."""
+    return "<1%" if 0 < share < 0.005 else ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
 def _growth(facts: dict[str, Any]) -> str:
@@ -81,7 +84,26 @@ def _fabric_lines(name: str, fabric: dict[str, Any]) -> Iterator[tuple[str, str 
     verdict = "non-blocking" if proof["non_blocking"] else f"{_ratio(ratio['designed'])} as designed" if good else "NOT ENOUGH"
     text = Text(f"bisection {_tbps(proof['required_gbps'])} needed, {_tbps(proof['by_count_gbps'])} by count, {_tbps(proof['by_flow_gbps'])} by flow: ")
     yield "proof", text.append(verdict, style="bold green" if good else "bold red")
+    yield "traffic", _traffic_line(fabric)
     yield "ratio", f"oversubscription {_ratio(ratio['designed'])} designed, {_ratio(ratio['worst_leaf'])} at the worst leaf, {_ratio(ratio['worst_tier'])} over the tier"
+
+
+def _traffic_line(fabric: dict[str, Any]) -> str:
+    """Worst load of a link, the pattern behind it where links can't carry it, and the switches between GPUs."""
+    traffic = fabric["traffic"]
+    load = f"any permutation loads a link at most {traffic['worst_load']:.4g} times" if traffic["by_tier"] else "no link between switches"
+    if traffic["worst_load"] > 1:
+        rows = [f"{row['from']} sends {row['gbps']:,}G to {row['to']}" for row in traffic["witness"][:2]]
+        more = f" and {traffic['witness_rows'] - 2:,} more" if traffic["witness_rows"] > 2 else ""
+        load += f" ({traffic['worst_link']}, when {', '.join(rows)}{more})"
+    places = {"same SU": "in the SU", "other SU": "to other SUs", "other group": "to other groups"}
+    far: dict[str, list[str]] = {"equal": [], "unequal": []}
+    for row in fabric["locality"]:
+        least, most = row["switches_least"], row["switches_most"]
+        number = "NVLink only" if least is None else f"{least}" if least == most else f"{least} to {most or 'NVLink only'}"
+        far[row["gpu_index"]].append(f"{number} {places[row['between']]}")
+    hops = "; ".join(f"{index} GPU indices {', '.join(numbers)}" for index, numbers in far.items() if numbers)
+    return f"{load}; switches between {hops}"
 
 
 def _count(number: int, one: str, many: str = "") -> str:

@@ -67,7 +67,7 @@ def tree_flaws(switches: Sequence[Entry], known: Mapping[str, str] | None, versi
     children: Children = {**dict.fromkeys(by_name, ()), **{e.name: names for e, names in inner}}
     flaws = [*misspelt, *more, *_alone(switches, by_name, version, torn)]
     tearing = bool(torn) or any(flaw.rule in TEARING for flaw in flaws)
-    shape = [*_parents(by_name, children), *_cycles(by_name, children)]
+    shape = [*_parents(by_name, children, tearing), *_cycles(by_name, children)]
     if not any(flaw.rule == "cycle" for flaw in shape):
         shape += _order(by_name, children)
     if not tearing and not any(flaw.level == "error" for flaw in shape):
@@ -104,13 +104,13 @@ def _alone(switches: Sequence[Entry], by_name: Mapping[str, Entry], version: tup
             yield Flaw(entry.line, "link-speed", f"LinkSpeed={some([speed])}", why, "leave LinkSpeed out, it is never used", "warning" if read else "error")
 
 
-def _parents(by_name: Mapping[str, Entry], children: Children) -> Iterator[Flaw]:
-    """Children that do not exist, that are listed twice, or that have two parents."""
+def _parents(by_name: Mapping[str, Entry], children: Children, torn: bool) -> Iterator[Flaw]:
+    """Children that do not exist (unless lines are `torn`), that are listed twice, or that have two parents."""
     parent: dict[str, str] = {}
     for name, inside in children.items():
         line = by_name[name].line
         lost = [child for child in dict.fromkeys(inside) if child not in by_name]
-        if lost:
+        if lost and not torn:
             same = {known.lower(): known for known in by_name}
             near = same.get(lost[0].lower())
             fix = f"write {near}: capitals count" if near else "define it in a line of its own, or remove it"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import polars as pl
@@ -90,12 +90,8 @@ def bom_sheet(plan: Plan) -> Sheet:
     columns = (
         *(Column("category", "Category", 10), Column("part", "Part", 16), Column("part_number", "Order number", 18), Column("description", "Description", 44, "wrap")),
         *(Column("length_m", "Length m", 10), Column("unit", "Unit", 8), Column("quantity", "Quantity", 10), Column("spares", "Spares", 9)),
-        *(
-            Column("unit_price", "Unit price", 14, "money"),
-            Column("currency", "Currency", 9),
-            Column("total", "Total", 16, "money"),
-            Column("price_source", "Price source", 34, "wrap"),
-        ),
+        *(Column("currency", "Currency", 9), Column("unit_price", "Unit price", 14, "money")),
+        *(Column("total", "Total", 16, "money"), Column("price_source", "Price source", 34, "wrap")),
     )
     priced = cost(plan)
     some = priced["unpriced_rows"] < priced["rows"]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import railplan
 from railplan import load_design
 from railplan.cli import main
 
@@ -28,6 +29,28 @@ def test_new_prints_a_design_that_plans(tmp_path: Path) -> None:
     assert (design.nodes.count, design.nodes.model, design.fabrics["compute"].oversubscription) == (16, "dgx-h100", 2)
     assert all("#" in line for line in text.splitlines() if ": " in line)
     assert run("check", str(tmp_path / "d.yaml")).exit_code == 0
+
+
+def test_new_writes_numbers_and_names_plain() -> None:
+    text = run("new", "--oversubscription", "3.5", "--planes", "2", "--name", "a-1").stdout
+    for line in ("oversubscription: 3.5 ", "planes: 2 ", "name: a-1 "):
+        assert line in text
+
+
+@pytest.mark.parametrize(("flag", "model", "near"), [("--node", "hgx-b30", "hgx-b300"), ("--switch", "nvidia-sn560", "nvidia-sn5600")])
+def test_new_refuses_models_that_nobody_knows(flag: str, model: str, near: str) -> None:
+    done = run("new", flag, model)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert flag in done.stderr
+    assert near in done.stderr
+
+
+def test_check_tells_each_finding_once() -> None:
+    text = run("check", str(Path(railplan.__file__).parent / "examples" / "quantum-ndr.yaml")).stderr
+    warnings = [line for line in text.splitlines() if line.startswith("warning")]
+    assert warnings
+    assert len(set(warnings)) == len(warnings)
+    assert "findings.csv" not in text
 
 
 def test_flags_and_the_file_they_stand_for_give_the_same_bytes(tmp_path: Path) -> None:
@@ -184,3 +207,25 @@ def test_every_command_and_format_stands_in_the_readme() -> None:
     readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     for word in (*(f"railplan {name}" for name in main.commands), *FORMATS, *FILE_NAMES):
         assert word in readme, word
+
+
+def test_check_says_what_is_left_after_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "d.yaml").write_text("nodes: {model: hgx-h100, count: 64}\nfabrics: {compute: {family: quantum-ndr}}\n")
+    monkeypatch.chdir(tmp_path)
+    done = run("check", "d.yaml", "--fail", "spine:spine-01,leaf:leaf-su0-r0", "--fail", "cable:S000257", "--fail-any", "spine")
+    assert done.exit_code == 0
+    assert "spine:spine-01, leaf:leaf-su0-r0, cable:S000257 down: " in done.stderr
+    assert "worst single spine, 1 kinds of 8 tried" in done.stderr
+    told = json.loads(run("check", "d.yaml", "--fail", "spine:spine-01", "--fail-any", "rack", "--json").stdout)
+    assert told["damage"]["left_percent"] == 87.5
+    assert told["worst_failure"]["failures"][0].startswith("rack:")
+    assert os.listdir(tmp_path) == ["d.yaml"]
+
+
+def test_a_failure_of_what_is_not_there_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "d.yaml").write_text(run("new", *SMALL).stdout)
+    done = run("check", str(tmp_path / "d.yaml"), "--fail", "leaf:laef")
+    assert done.exit_code == 1
+    assert "did you mean leaf" in done.stderr
+    assert json.loads(run("check", str(tmp_path / "d.yaml"), "--fail", "leaf:laef", "--json").stdout)["findings"][0]["rule"] == "fail"
+    assert run("check", str(tmp_path / "d.yaml"), "--fail-any", "fan").exit_code == 2

@@ -13,6 +13,8 @@ import pytest
 
 from railplan.fabric.bisection import Proof, check_bisection, prove
 from railplan.fabric.graph import to_graph
+from railplan.fabric.net import net_of
+from railplan.fabric.splits import splits
 from railplan.fabric.topology import Topology
 
 SMALL: list[tuple[str, int, str, dict[str, Any]]] = [
@@ -166,3 +168,91 @@ def test_the_seed_chooses_the_random_halves(built):
     other = replace(topology, design=topology.design.model_copy(update={"seed": 7}))
     assert prove(topology, "compute") == prove(topology, "compute")
     assert [s.name for s in prove(other, "compute").splits] == [s.name for s in prove(topology, "compute").splits]
+
+
+TALL: list[tuple[str, int, str, dict[str, Any]]] = [
+    ("hgx-h100", 40, "quantum-ndr", {"tiers": 3, "nodes_per_su": 8, "sus_per_group": 2}),
+    ("hgx-h100", 37, "quantum-ndr", {"tiers": 3, "nodes_per_su": 8, "sus_per_group": 2, "core_oversubscription": 7, "partial_su": "trimmed"}),
+    ("hgx-h100", 37, "quantum-ndr", {"tiers": 3, "nodes_per_su": 8, "sus_per_group": 2, "spine_groups": "shared", "oversubscription": 2, "core_oversubscription": 3}),
+    ("hgx-b300", 20, "spectrum-x", {"tiers": 3, "nodes_per_su": 4, "sus_per_group": 2}),
+    ("hgx-h100", 40, "spectrum-x", {"tiers": 3, "nodes_per_su": 4, "sus_per_group": 3, "style": "tor", "core_oversubscription": 2}),
+    ("hgx-b300", 30, "spectrum-x", {"tiers": 3, "nodes_per_su": 4, "sus_per_group": 3, "style": "dual-tor", "planes": 1}),
+]
+
+
+@pytest.mark.parametrize(("model", "count", "family", "more"), TALL)
+def test_in_three_tiers_count_and_flow_agree_and_the_flow_is_that_of_networkx(built, model, count, family, more):
+    topology = built(model, count, family, **more)
+    proof = prove(topology, "compute")
+    assert check_bisection(proof) == []
+    assert {s.name for s in proof.splits} >= {"SU", "group", "alternating leaves", "node halves"}
+    net = net_of(topology, "compute")
+    for name, mask in splits(net, 0):
+        found = {(s.by_flow_gbps, s.by_count_gbps) for s in proof.splits if s.name == name}
+        expected = flow_of_leaves(topology, dict(zip(zip(net.node.tolist(), net.dev[net.leaf].tolist(), strict=True), mask.tolist(), strict=True)))
+        assert found == {(expected, expected)}, name
+    assert proof.non_blocking == (not {"oversubscription", "core_oversubscription"} & set(more))
+
+
+def flow_of_leaves(topology: Topology, in_a: dict[tuple[int, int], bool]) -> int:
+    """Maximum flow by networkx between endpoint bundles (node, leaf) in A and the others; each switch has a way up and a way down."""
+    net: nx.DiGraph = nx.DiGraph()
+
+    def add(tail: Any, head: Any, gbps: float) -> None:
+        net.add_edge(tail, head, capacity=(net.edges[tail, head]["capacity"] if net.has_edge(tail, head) else 0) + gbps)
+
+    for tier, low, high, gbps in topology.links.select("tier", "a_dev", "b_dev", "gbps").iter_rows():
+        if tier != "node-leaf":
+            add(("up", low), ("up", high), gbps)
+            add(("down", high), ("down", low), gbps)
+            net.add_edge(("up", high), ("down", high), capacity=10**9)
+        elif in_a[low, high]:
+            add("source", ("up", high), gbps)
+            net.add_edge(("up", high), ("down", high), capacity=10**9)
+        else:
+            add(("down", high), "sink", gbps)
+    return int(nx.maximum_flow_value(net, "source", "sink"))
+
+
+def test_seven_to_one_above_the_groups_leaves_a_seventh(built):
+    """4 groups of 112 nodes: each spine has 56 links down and 8 up."""
+    proof = prove(built("hgx-h100", 448, "quantum-ndr", tiers=3, nodes_per_su=16, sus_per_group=7, core_oversubscription=7), "compute")
+    by_group = next(s for s in proof.splits if s.name == "group")
+    assert by_group.half_gbps == 224 * 8 * 400
+    assert by_group.by_flow_gbps == by_group.by_count_gbps == by_group.required_gbps == by_group.half_gbps // 7
+    assert (proof.designed_core_oversubscription, proof.worst_spine_oversubscription, proof.worst_leaf_oversubscription) == (7.0, 7.0, 1.0)
+    assert not proof.non_blocking
+
+
+def test_a_group_with_half_of_its_core_links_falls_short(built):
+    topology = built("hgx-h100", 40, "quantum-ndr", tiers=3, nodes_per_su=8, sus_per_group=2)
+    group = topology.devices.filter((pl.col("role") == "spine") & (pl.col("group") == 0))["dev"]
+    proof = prove(without(topology, (pl.col("tier") == "spine-core") & pl.col("a_dev").is_in(group.implode()) & (pl.col("link") % 2 == 0)), "compute")
+    assert "bisection" in {p.rule for p in check_bisection(proof)}
+    assert proof.worst_spine_oversubscription > 1
+
+
+def test_rails_apart_are_split_by_themselves_and_need_nvlink(built):
+    for count in (100, 200):
+        proof = prove(built("hgx-h100", count, "spectrum-x", style="rail-only"), "compute")
+        assert proof.non_blocking
+        assert proof.apart == tuple((k,) for k in range(8))
+        assert check_bisection(proof) == []
+        assert split(proof, "node halves") == (count // 2 * 8 * 400,) * 2
+    assert prove(built("hgx-h100", 64, "quantum-ndr"), "compute").apart == ()
+
+
+def test_two_rails_that_share_a_leaf_reach_each_other(built):
+    topology = built("hgx-h100", 12, "quantum-ndr", rails_per_leaf=2)
+    uplinks = pl.col("tier") == "leaf-spine"
+    assert prove(without(topology, uplinks), "compute").apart == ((0, 1), (2, 3), (4, 5), (6, 7))
+
+
+def test_the_search_finds_a_worse_split_than_the_one_it_starts_from(built):
+    """Two leaves of each SU lose half of their uplinks: the worst halves have them on one side."""
+    topology = built("hgx-h100", 64, "quantum-ndr")
+    poor = topology.devices.filter((pl.col("role") == "leaf") & pl.col("rail").is_in(["2", "5"]))["dev"]
+    proof = prove(without(topology, (pl.col("tier") == "leaf-spine") & pl.col("a_dev").is_in(poor.implode()) & (pl.col("link") % 2 == 0)), "compute")
+    assert proof.worst_split == "worst found"
+    others = [s.by_flow_gbps / s.half_gbps for s in proof.splits if s.name != "worst found"]
+    assert proof.by_flow_gbps / next(s.half_gbps for s in proof.splits if s.name == "worst found") < min(others)

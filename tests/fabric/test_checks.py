@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from railplan.fabric.check_counts import rows_are_numbered
-from railplan.fabric.check_ports import breakouts_are_legal
 from railplan.fabric.check_load import every_node_reaches_every_node
+from railplan.fabric.check_ports import breakouts_are_legal
 from railplan.fabric.checks import CHECKS, check_fabric
 from railplan.fabric.topology import CageUse, Topology
 from railplan.vendors.catalog import load_catalog

@@ -154,7 +154,7 @@ def test_numbers_are_written_plainly() -> None:
 
 
 def test_the_port_map_walks_each_rack_from_the_top(plan: Plan) -> None:
-    walk = tables.port_map(plan, "x").select("rack", "ru", "device", "cage_no", "child")
+    walk = tables.port_map(plan, "x", "y").select("rack", "ru", "device", "cage_no", "child")
     assert walk.height == 2 * plan.topology.links.height
     assert walk["rack"].rle().len() == walk["rack"].n_unique()
     assert walk["device"].rle().len() == walk["device"].n_unique()

@@ -56,8 +56,9 @@ def test_what_few_sites_need_is_written_only_when_asked_for(plan: Plan) -> None:
 
 def test_edges_to_hosts_are_matched_by_port_description_and_no_others(plan: Plan) -> None:
     graph = pygraphviz.AGraph(string=topology_dot(plan))
+    hosts = set(plan.topology.devices.filter(pl.col("role") == "node")["device"])
     for edge in graph.edges():
-        assert (edge.attr["LLDP"] == "match_type=portdescr") == (edge[1] not in plan.topology.devices.filter(pl.col("role") != "node")["device"].to_list())
+        assert (edge.attr["LLDP"] == "match_type=portdescr") == bool(hosts & set(edge))
 
 
 def test_topology_dot_keeps_what_ptmd_asks_for(plan: Plan) -> None:
@@ -65,12 +66,13 @@ def test_topology_dot_keeps_what_ptmd_asks_for(plan: Plan) -> None:
     assert text.splitlines()[2] == 'graph "cluster" {'
     assert max(map(len, text.splitlines())) < 1024
     assert "headport" not in text
-    assert '  "leaf-r0":"swp1s0" -- "gpu-001":"eth_r0" [LLDP="match_type=portdescr"]' in text.splitlines() or '"gpu-001":"eth_r0"' in text
+    assert '  "leaf-su0-r0":"swp1s0" -- "gpu-001":"eth_r0" [LLDP="match_type=portdescr"]' in text.splitlines()
 
 
 def test_dot_strings_are_escaped() -> None:
-    graph = pygraphviz.AGraph(string=f"graph {{ {quoted('a')} [function={quoted('say "x"')}] }}")
-    assert graph.get_node("a").attr["function"] == 'say "x"'
+    text = 'say "x"'
+    graph = pygraphviz.AGraph(string=f"graph {{ {quoted('a')} [function={quoted(text)}] }}")
+    assert graph.get_node("a").attr["function"] == text
     assert quoted("a\\b") == '"a\\\\b"'
 
 
@@ -105,7 +107,7 @@ def test_sonic_refuses_switches_whose_names_nobody_knows(plan_of: Callable[..., 
         device_neighbors(plan_of("hgx-b300", 6, "tomahawk-6"))
 
 
-def test_json_needs_no_ascii(plan: Plan) -> None:
-    renamed = replace(plan, topology=replace(plan.topology, devices=plan.topology.devices.with_columns(pl.col("device").str.replace("gpu", 'gpü "x"\\', literal=True))))
-    assert 'gpü "x"\\-001' in json.loads(air_json(renamed))["nodes"]
-    assert 'gpü "x"\\-001' in {n for n in pygraphviz.AGraph(string=topology_dot(renamed)).nodes()} or True
+def test_names_are_escaped_in_json(plan: Plan) -> None:
+    strange = 'gpü "x"\\'
+    renamed = replace(plan, topology=replace(plan.topology, devices=plan.topology.devices.with_columns(pl.col("device").str.replace("gpu", strange, literal=True))))
+    assert f"{strange}-001" in json.loads(air_json(renamed))["nodes"]

@@ -17,7 +17,7 @@ from railplan.fabric.build import build_topology
 from railplan.fabric.design import Design
 from railplan.fabric.tables import DEVICES, LINKS, NONE, frame
 from railplan.layouts.placement import place
-from railplan.outputs import fabric_picture, hall_picture, rack_picture, svg
+from railplan.outputs import fabric_colours, fabric_labels, fabric_picture, hall_picture, rack_picture, svg
 from railplan.vendors.catalog import load_catalog
 
 PICTURES = {"fabric": fabric_picture, "rack": rack_picture, "hall": hall_picture}
@@ -264,9 +264,62 @@ def test_alike_sus_of_a_large_fabric_are_drawn_as_one() -> None:
 def test_three_tiers_of_many_sus_stay_a_few_boxes() -> None:
     plan = many_pods(157)
     drawing = fabric_picture.sketch(plan, "compute")
-    assert {box.frame for box in drawing.boxes} == {"SU 0", "155 SUs alike: SU 1-155", "SU 156", "cores, plane 0"}
+    assert {box.frame for box in drawing.boxes} == {"SU 0", "155 SUs alike: SU 1-155", "SU 156", "cores"}
     assert sum(wire.links for wire in drawing.wires) == plan.topology.links.height
     places = fabric_picture._place(drawing)
     heights = {role: {places[b.name].y for b in drawing.boxes if b.role == role} for role in ("node", "leaf", "spine", "core")}
     assert max(heights["core"]) < min(heights["spine"]) < min(heights["leaf"]) < min(heights["node"])
     assert len(list(ET.fromstring(fabric_picture.files(plan)["fabric.svg"]).iter())) < 200
+
+
+def test_no_colour_means_a_rail_and_a_plane() -> None:
+    assert not set(svg.PLANE_COLOURS) & {*svg.RAIL_COLOURS, *svg.ROLE_COLOURS.values()}
+    assert len(set(svg.PLANE_DASHES)) == len(svg.PLANE_COLOURS)
+
+
+@pytest.mark.parametrize("design", ["one su", "five sus", "large"])
+def test_lines_of_a_plane_are_dashed_alike_on_every_tier(design: str) -> None:
+    drawing = fabric_picture.sketch(plan_of(design), "compute")
+    for plane in (0, 1):
+        wires = [wire for wire in drawing.wires if wire.plane == plane]
+        assert {wire.tier for wire in wires} == {"node-leaf", "leaf-spine"}
+        assert {fabric_colours.wire_dash(wire) for wire in wires} == {svg.PLANE_DASHES[plane]}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_legend_tells_every_fill_and_every_line(design: str) -> None:
+    drawing = fabric_picture.sketch(plan_of(design), "compute")
+    marks = "".join(shown if isinstance(shown, str) else "".join(shown.parts) for shown, _ in fabric_colours.legend_entries(drawing))
+    for box in drawing.boxes:
+        assert fabric_colours.fill_of(box) in marks
+    for wire in drawing.wires:
+        assert fabric_colours.wire_colour(wire).replace("#b3a500", svg.YELLOW) in marks
+
+
+@pytest.mark.parametrize("design", ["one switch", "pair", "ufm"])
+def test_a_fabric_of_one_plane_does_not_count_planes(design: str) -> None:
+    for name, data in fabric_picture.files(plan_of(design)).items():
+        assert b"plane 0" not in data, name
+
+
+@pytest.mark.parametrize("design", ["one su", "five sus", "large", "ufm", "growth"])
+def test_labels_stand_off_each_other_and_off_lines_of_others(design: str) -> None:
+    drawing = fabric_picture.sketch(plan_of(design), "compute")
+    placed = fabric_picture._place(drawing)
+    runs = {w: ((placed[w.a].x, placed[w.a].y - placed[w.a].height / 2), (placed[w.b].x, placed[w.b].y + placed[w.b].height / 2)) for w in drawing.wires}
+    alone = {w: sum(o.a == w.a for o in drawing.wires) == 1 for w in drawing.wires if drawing.wires.index(w) % 7 == 0}
+    rooms = [(wire, fabric_labels._room(at, wire.label)) for wire, at in fabric_labels.place_labels(runs, alone).items()]
+    assert rooms
+    for i, (wire, room) in enumerate(rooms):
+        assert not any(fabric_labels._overlap(room, other) for _, other in rooms[:i])
+        assert sum(fabric_labels._crosses(run, room) for other, run in runs.items() if other is not wire) < 2
+
+
+def test_the_hall_legend_shows_what_the_plan_shows() -> None:
+    spots = hall_picture._spots(plan_of("rows given"), hall_picture._floor(plan_of("rows given"), 40, (0, 0)))
+    entries = {words: shown for shown, words in hall_picture._entries(spots)}
+    assert "stroke-dasharray" in "".join(entries["free position"].parts)  # type: ignore[union-attr]
+    assert "<line" in "".join(entries["blocked position"].parts)  # type: ignore[union-attr]
+    assert "network rack (leaf, spine)" in entries
+    ufm = plan_of("ufm")
+    assert "network rack (leaf, spine, ufm)" in words_of(hall_picture.files(ufm)["hall.svg"])

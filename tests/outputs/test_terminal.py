@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import polars as pl
 import pytest
 from rich.console import Console
 
 from railplan import Plan, Problem
-from railplan.outputs.terminal import print_problems, print_summary
+from railplan.outputs.terminal import _percent, print_problems, print_summary
 
 
-def printed(function: Callable[..., None], value: object, width: int = 120) -> str:
+def printed(function: Callable[..., None], value: object, width: int = 120, **more: bool) -> str:
     console = Console(width=width, record=True, file=None, force_terminal=False, quiet=False)
     with console.capture() as capture:
-        function(value, console)
+        function(value, console, **more)
     return capture.get()
 
 
@@ -39,6 +40,28 @@ def test_alike_findings_are_one_line(plan: Plan) -> None:
     assert "A01  draws much  (and 19 more of rack-power)" in text
     assert "A02" not in text
     assert "and 1 more in findings.csv" in text
+
+
+def test_findings_that_were_printed_before_are_only_counted(plan: Plan) -> None:
+    text = printed(print_summary, plan, listed=True)
+    assert text.splitlines()[-1].startswith("findings  ")
+    assert "findings.csv" not in text
+
+
+def test_no_line_ends_in_blanks_and_long_ones_hang_beside_their_head(plan: Plan) -> None:
+    lines = printed(print_summary, plan, width=70).splitlines()
+    assert [line for line in lines if line != line.rstrip()] == []
+    assert max(map(len, lines)) <= 70
+    assert any(line.startswith(" " * 10) for line in lines)
+
+
+def test_a_little_copper_is_not_none() -> None:
+    assert [_percent(share) for share in (0, 0.0001, 0.006, 0.5, 0.999, 1)] == ["0%", "<1%", "1%", "50%", ">99%", "100%"]
+
+
+def test_without_prices_there_is_no_total(plan: Plan) -> None:
+    bom = plan.bom.with_columns(pl.lit(None, pl.Float64).alias("total"))
+    assert "cost      no prices\n" in printed(print_summary, replace(plan, bom=bom))
 
 
 def test_errors_tell_what_why_and_fix_and_the_rest_is_counted() -> None:

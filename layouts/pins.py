@@ -1,0 +1,210 @@
+"""What a design asks of placement besides the hall's own limits: read into masks, checked before any search, and as rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import numpy as np
+import polars as pl
+
+from ..fabric.placement_spec import PinSpec, PowerGroupSpec
+from ..fabric.tables import NONE
+from ..fabric.topology import Topology
+from ..problems import Problem, did_you_mean
+from .hall import Floats, Hall, Ints, Mask
+from .placement import Placement
+from .sizes import NodeRack, device_sizes, kilo
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """Masks over the hall's free positions, in their order."""
+
+    may: Mask
+    """[device, free position]."""
+    taken: Mask
+    """[free position, unit - 1]: equipment stands there."""
+    power_w: Floats
+    """Draw of what stands there already."""
+    weight_kg: Floats
+    block_here: Mask
+    """Free positions that may take a rack of nodes, shared out so that power groups hold."""
+    switches_here: Ints
+    """Most switches of each free position, shared out likewise."""
+
+
+def wishes(topology: Topology, hall: Hall, racks: Mapping[str, NodeRack] | None = None) -> Wishes:
+    """Read pins, forbidden racks and existing equipment; names were checked by `pin_problems`."""
+    spec = topology.design.placement
+    names = hall.positions["rack"].gather(hall.free).to_list()
+    rows = hall.positions["row"].gather(hall.free).to_list()
+    number = {name: i for i, name in enumerate(names)}
+    may = np.ones((topology.devices.height, len(names)), bool)
+    for pin in spec.pins:
+        may[np.ix_(_pinned(topology, pin), ~_inside(names, rows, pin.racks, pin.rows))] = False
+    may[:, [number[r] for r in spec.forbidden if r in number]] = False
+    taken = np.zeros((len(names), hall.limits.height_ru), bool)
+    power_w, weight_kg = np.zeros(len(names)), np.zeros(len(names))
+    for thing in (t for t in spec.existing if t.rack in number):
+        taken[number[thing.rack], thing.ru - 1 : thing.ru - 1 + thing.height_ru] = True
+        power_w[number[thing.rack]] += thing.power_w
+        weight_kg[number[thing.rack]] += thing.weight_kg
+    block_here, switches_here = _shared_power(topology, hall, names, power_w, racks or {})
+    return Wishes(may, taken, power_w, weight_kg, block_here, switches_here)
+
+
+def narrowed(all_: Wishes, free: Ints) -> Wishes:
+    """The wishes of some free positions."""
+    return Wishes(all_.may[:, free], all_.taken[free], all_.power_w[free], all_.weight_kg[free], all_.block_here[free], all_.switches_here[free])
+
+
+def _shared_power(topology: Topology, hall: Hall, names: Sequence[str], power_w: Floats, racks: Mapping[str, NodeRack]) -> tuple[Mask, Ints]:
+    """Share out every power group: as many full node racks as it carries, from its begin, and switches for what is left."""
+    block_here, switches_here = np.ones(len(names), bool), np.full(len(names), np.iinfo(np.int32).max, np.int64)
+    sizes = device_sizes(topology)["power_w"].to_numpy()
+    is_node = (topology.devices["role"] == "node").to_numpy()
+    rack_w = max((kind.per_rack * kind.size.power_w for kind in racks.values()), default=1.0)
+    switch_w = float(sizes[~is_node].max(initial=1.0))
+    for group in topology.design.placement.power_groups:
+        inside = racks_of_group(hall, group)
+        members = np.array([i for i, name in enumerate(names) if name in inside], np.int64)
+        left = group.power_kw * 1000 - float(power_w[members].sum())
+        full = max(0, min(len(members), int(left // rack_w)))
+        block_here[members[full:]] = False
+        switches = max(0, int((left - full * rack_w) // switch_w))
+        share = switches // max(1, len(members)) + (np.arange(len(members)) < switches % max(1, len(members)))
+        switches_here[members] = np.minimum(switches_here[members], share)
+    return block_here, switches_here
+
+
+def _pinned(topology: Topology, pin: PinSpec) -> Mask:
+    devices = topology.devices
+    if pin.device is not None:
+        return np.array([fnmatchcase(name, pin.device) for name in devices["device"].to_list()])
+    mask = devices["role"] == pin.role
+    return np.asarray((mask if pin.pod is None else mask & (devices["pod"] == pin.pod)).to_numpy())
+
+
+def _inside(names: Sequence[str], rows: Sequence[str], some: Sequence[str], whole: Sequence[str]) -> Mask:
+    return np.array([n in some or r in whole for n, r in zip(names, rows, strict=True)], bool)
+
+
+def pin_problems(topology: Topology, hall: Hall) -> list[Problem]:
+    """Return everything wrong with the wishes themselves, before any placement is tried."""
+    spec, at = topology.design.placement, "placement"
+    blocked = dict(hall.positions.select("rack", "blocked").iter_rows())
+    rows = hall.positions["row"].unique(maintain_order=True).to_list()
+    problems: list[Problem] = []
+
+    def named(where: str, racks: Sequence[str], whole: Sequence[str]) -> None:
+        for rack in racks:
+            if blocked.get(rack, True):
+                what = f"position {rack} is blocked" if rack in blocked else f"the hall has no rack {rack!r}"
+                problems.append(Problem("placement-rack", where, what, "nothing can stand there", did_you_mean(rack, [n for n, b in blocked.items() if not b])))
+        problems.extend(Problem("placement-row", where, f"the hall has no row {row!r}", fix=did_you_mean(row, rows)) for row in whole if row not in rows)
+
+    for i, pin in enumerate(spec.pins):
+        named(f"{at}.pins.{i}", pin.racks, pin.rows)
+        if not _pinned(topology, pin).any():
+            who = pin.device if pin.device is not None else f"{pin.role}" + (f" of pod {pin.pod}" if pin.pod is not None else "")
+            known = topology.devices["device"].to_list() if pin.device is not None else topology.devices["role"].unique().to_list()
+            problems.append(Problem("pin-unknown", f"{at}.pins.{i}", f"the plan has no {who}", "the pin would hold nothing", did_you_mean(str(pin.device or pin.role), known)))
+    named(f"{at}.forbidden", spec.forbidden, ())
+    for i, group in enumerate(spec.power_groups):
+        named(f"{at}.power_groups.{i}", group.racks, group.rows)
+    units: dict[tuple[str, int], int] = {}
+    for i, thing in enumerate(spec.existing):
+        where = f"{at}.existing.{i}"
+        named(where, (thing.rack,), ())
+        top = thing.ru + thing.height_ru - 1
+        if top > hall.limits.height_ru:
+            problems.append(Problem("existing-outside", where, f"takes U{thing.ru} to U{top} of {thing.rack}, which has {hall.limits.height_ru} U"))
+        clash = {units[key] for unit in range(thing.ru, top + 1) if (key := (thing.rack, unit)) in units}
+        problems.extend(Problem("existing-overlap", where, f"shares units of {thing.rack} with placement.existing.{other}") for other in sorted(clash))
+        units.update({(thing.rack, unit): i for unit in range(thing.ru, top + 1)})
+    return problems or _contradictions(topology, hall)
+
+
+def _contradictions(topology: Topology, hall: Hall) -> list[Problem]:
+    """Return pins that leave a device no place, or devices together too little room."""
+    w = wishes(topology, hall)
+    nowhere = ~w.may.any(axis=1)
+    names = topology.devices["device"].to_list()
+    if nowhere.any():
+        first = [names[i] for i in np.flatnonzero(nowhere)[:3].tolist()]
+        what = f"pins and forbidden racks leave {int(nowhere.sum())} devices no rack, such as {', '.join(first)}"
+        return [Problem("pins-contradict", "placement.pins", what, "a device must keep all of its pins at once", "let the pins name a common rack")]
+    height = device_sizes(topology)["height_ru"].to_numpy().astype(np.int64)
+    free_ru = (~w.taken).sum(axis=1)
+    problems = []
+    sets, of = np.unique(w.may, axis=0, return_inverse=True)
+    for number, racks in enumerate(sets):
+        inside = np.flatnonzero(~(w.may[:, ~racks].any(axis=1)))
+        need, room = int(height[inside].sum()), int(free_ru[racks].sum())
+        if need > room:
+            what = f"{len(inside)} devices may stand only in {int(racks.sum())} racks: they take {need} U, {room} U are free there"
+            problems.append(Problem("pins-too-tight", "placement.pins", what, f"such as {names[int(np.flatnonzero(np.asarray(of).ravel() == number)[0])]}", "name more racks"))
+    return problems
+
+
+def pins_are_kept(topology: Topology, placement: Placement) -> Iterator[Problem]:
+    """Every device stands where its pins let it, and no forbidden rack is used."""
+    if not topology.design.placement.pins and not topology.design.placement.forbidden:
+        return
+    w = wishes(topology, placement.hall)
+    number = {name: i for i, name in enumerate(placement.hall.positions["rack"].gather(placement.hall.free).to_list())}
+    for dev, rack in enumerate(placement.places["rack"].to_list()):
+        if not w.may[dev, number[rack]]:
+            yield Problem("pin", topology.devices["device"][dev], f"stands in {rack}, where a pin or a forbidden rack keeps it out")
+
+
+def existing_equipment_is_left_alone(topology: Topology, placement: Placement) -> Iterator[Problem]:
+    """No device takes units, power or weight of what stands already."""
+    limits = placement.hall.limits
+    for thing in topology.design.placement.existing:
+        here = placement.places.filter(pl.col("rack") == thing.rack)
+        top = thing.ru + thing.height_ru - 1
+        if here.filter((pl.col("ru") <= top) & (pl.col("ru") + pl.col("height_ru") > thing.ru)).height:
+            yield Problem("existing-units", thing.rack, f"U{thing.ru} to U{top} are taken by {thing.name or 'existing equipment'}")
+    existing = topology.design.placement.existing
+    for rack in dict.fromkeys(t.rack for t in existing):
+        here = placement.places.filter(pl.col("rack") == rack)
+        for column, limit, unit in (("power_w", limits.power_w, "W"), ("weight_kg", limits.weight_kg, "kg")):
+            total = here[column].sum() + sum(getattr(t, column) for t in existing if t.rack == rack)
+            if here.height and total > limit + 1e-3:
+                yield Problem(f"rack-{column.split('_')[0]}", rack, f"with what stands there already comes to {total:,.0f} {unit} of {limit:,g} {unit}")
+
+
+def roles_stand_apart(topology: Topology, placement: Placement) -> Iterator[Problem]:
+    """Devices of one role and plane that must stand apart are not all in one rack."""
+    named = placement.places.with_columns(topology.devices["role"], topology.devices["plane"])
+    for role in topology.design.placement.apart:
+        counts = named.filter(pl.col("role") == role).group_by("plane").agg(pl.len().alias("n"), pl.col("rack").n_unique().alias("racks"), pl.col("rack").first()).sort("plane")
+        for plane, n, racks, rack in counts.iter_rows():
+            if n > 1 and racks == 1:
+                where = "" if plane == NONE else f" of plane {plane}"
+                yield Problem(
+                    "stand-apart", rack, f"holds all {n} {role} switches{where}", "one rack must not take them all down", f"take {role} off placement.apart, or leave room"
+                )
+
+
+def power_groups_carry_their_racks(topology: Topology, placement: Placement) -> Iterator[Problem]:
+    """What hangs on one feed draws no more than the feed carries."""
+    draws = dict(placement.places.group_by("rack").agg(pl.col("power_w").sum()).iter_rows())
+    for thing in topology.design.placement.existing:
+        draws[thing.rack] = draws.get(thing.rack, 0.0) + thing.power_w
+    for group in topology.design.placement.power_groups:
+        total = sum(draws.get(rack, 0.0) for rack in racks_of_group(placement.hall, group))
+        if total > group.power_kw * 1000 + 1e-3:
+            yield Problem("power-group", group.name or "+".join([*group.rows, *group.racks]), f"draws {kilo(total)} kW of {group.power_kw:g} kW")
+
+
+def racks_of_group(hall: Hall, group: PowerGroupSpec) -> list[str]:
+    """Racks of a power group, in the hall's order."""
+    return [rack for rack, row in hall.positions.select("rack", "row").iter_rows() if rack in group.racks or row in group.rows]
+
+
+PIN_RULES = (pins_are_kept, existing_equipment_is_left_alone, roles_stand_apart, power_groups_carry_their_racks)
+"""Rules that `rules.check_placement` adds to its own."""

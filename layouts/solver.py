@@ -1,0 +1,94 @@
+"""The whole search of one placement: local search, exact polish, and a bound; large halls in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ..fabric.topology import Topology
+from .hall import Ints
+from .keep import Kept
+from .pins import wishes
+from .placement import Ground
+from .pricing import METRES_A_MODULE, Tariff
+from .sites import State, make_sites, positions_of
+from .solver_bound import conditional_bound, lower_bound, simple_bound
+from .solver_pods import solve_pods
+from .solver_polish import polish_all
+from .solver_search import scratch, search, state_of
+from .solver_walk import make_board
+
+WORK = {"fixed": 2_000_000, "quick": 15_000_000, "normal": 300_000_000, "thorough": 5_000_000_000}
+"""Cells of cost tables that a search may fill, by effort: about 2 s, 30 s and 10 min on one core."""
+
+
+POLISH = {"normal": 4.0, "thorough": 120.0}
+"""Deterministic time of the exact polish."""
+
+POD_WORK = {"fixed": 200_000, "quick": 1_000_000, "normal": 10_000_000, "thorough": 200_000_000}
+"""Work for each kind of pod of a large hall."""
+
+STARTS = {"fixed": 1, "quick": 1, "normal": 2, "thorough": 4}
+"""Fixed arrangements, cheapest first, that a large hall is searched from."""
+
+SPOTS_MAX = 320
+"""Positions up to which a hall is searched as a whole."""
+
+
+class Found(NamedTuple):
+    """What a search found: places (hall position, lowest unit) to price, bounds, and how it ended."""
+
+    places: tuple[tuple[Ints, Ints], ...]
+    bound: float
+    """On the cost of any placement."""
+    within: float
+    """On the cost of any placement with the upper switches where they are; 0 where it was not asked."""
+    status: str
+
+
+def solve(
+    topology: Topology,
+    ground: Ground,
+    tariff: Tariff,
+    kept: Kept | None,
+    starts: Sequence[tuple[Ints, Ints]],
+    effort: str,
+    tell: Callable[[str], None],
+    stop: Callable[[], bool],
+    jobs: int,
+    unit: str,
+) -> Found | None:
+    """Search with the work that the effort allows; None when nothing was found at all."""
+    asked = wishes(topology, ground.hall, ground.racks)
+    scale = 1.0 if tariff.priced else METRES_A_MODULE
+    if kept is None and starts and len(ground.hall.free) > SPOTS_MAX:
+        try:
+            several = tuple(solve_pods(topology, ground, tariff, asked, start, POD_WORK[effort], tell, stop) for start in starts[: STARTS[effort]])
+        except KeyboardInterrupt:
+            return None
+        return Found(several, 0.0, 0.0, "interrupted" if stop() else "feasible")
+    sites = make_sites(topology, ground.hall, tariff, ground.racks, ground.cap, asked, kept)
+    board = make_board(sites)
+    best: list[tuple[State, float]] = []
+
+    def heard(state: State, cost: float) -> None:
+        best[:] = [(state, cost)]
+        tell(f"placing racks and switches: {cost / scale:,.0f} {unit}")
+
+    status, bound, within = "feasible", 0.0, 0.0
+    try:
+        begin = [s for start in starts if (s := state_of(sites, *start)) is not None]
+        fresh = scratch(board)
+        search(board, [*begin, *([] if fresh is None else [fresh])], topology.design.seed, WORK[effort], heard, stop, simple_bound(board))
+        if best and effort in ("normal", "thorough"):
+            within, slots_open = conditional_bound(board, *best[0])
+            polish_all(board, best[0][0], POLISH[effort], jobs, slots_open, heard, stop)
+        if best and effort != "fixed":
+            bound = lower_bound(board, best[0][1], effort, stop)
+            tell(f"placing racks and switches: {best[0][1] / scale:,.0f} {unit}, bound {bound / scale:,.0f}")
+    except KeyboardInterrupt:
+        status = "interrupted"
+    if not best:
+        return None
+    places = positions_of(sites, best[0][0], topology.devices.height)
+    return Found((places if kept is None else kept.override(*places),), bound, within, "interrupted" if stop() else status)

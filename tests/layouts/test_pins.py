@@ -1,0 +1,99 @@
+"""Pins, existing equipment, feeds and anti-affinity: kept by the search, checked by the rules, contradictions found before any search."""
+
+from __future__ import annotations
+
+import pytest
+
+from railplan import Catalog, DesignError, parse_design
+from railplan.fabric.build import build_topology
+from railplan.fabric.topology import Topology
+from railplan.layouts import solver
+from railplan.layouts.optimise import place_best
+from railplan.layouts.placement import Placement, place
+from railplan.layouts.rules import check_placement
+
+HALL = "hall: {nodes_per_rack: 4, rack_weight_kg: 2000, rows: [{name: A, racks: 12}, {name: B, racks: 12}]}\n"
+
+
+@pytest.fixture(autouse=True)
+def _little_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(solver.WORK, "quick", 600_000)
+    monkeypatch.setitem(solver.WORK, "fixed", 300_000)
+
+
+def topology_of(catalog: Catalog, placement: str, count: int = 64) -> Topology:
+    text = f"nodes: {{model: hgx-h100, count: {count}}}\nfabrics: {{compute: {{family: quantum-ndr}}}}\n{HALL}placement: {placement}\n"
+    return build_topology(parse_design(text), catalog)
+
+
+def racks_of(topology: Topology, placement: Placement, role: str) -> set[str]:
+    return set(placement.places.filter(topology.devices["role"] == role)["rack"])
+
+
+WISHES = [
+    "{pins: [{role: spine, rows: [B]}]}",
+    "{pins: [{role: node, pod: 0, rows: [A]}, {role: leaf, pod: 0, rows: [A]}]}",
+    "{pins: [{device: leaf-*-r0, racks: [A01, B01]}]}",
+    "{forbidden: [A01, A02, B06]}",
+    "{existing: [{rack: A05, ru: 30, height_ru: 19, power_w: 5000}, {rack: B05, ru: 1, height_ru: 4}]}",
+    "{apart: [spine, leaf]}",
+    "{power_groups: [{rows: [A], power_kw: 400}, {name: feed, racks: [B01, B02, B03], power_kw: 60}]}",
+]
+
+
+@pytest.mark.parametrize("effort", ["fixed", "quick"])
+@pytest.mark.parametrize("asked", WISHES)
+def test_what_a_design_asks_is_kept(catalog: Catalog, asked: str, effort: str) -> None:
+    topology = topology_of(catalog, asked)
+    assert check_placement(topology, place_best(topology, catalog, effort)) == []
+
+
+BROKEN = [
+    ("{pins: [{role: spine, racks: [B12]}]}", "pin"),
+    ("{forbidden: [A01]}", "pin"),
+    ("{existing: [{rack: A01, ru: 2, height_ru: 1}]}", "existing-units"),
+    ("{existing: [{rack: A01, ru: 48, height_ru: 1, power_w: 50000}]}", "rack-power"),
+    ("{existing: [{rack: A01, ru: 48, height_ru: 1, weight_kg: 1900}]}", "rack-weight"),
+    ("{apart: [spine]}", "stand-apart"),
+    ("{power_groups: [{rows: [A], power_kw: 100}]}", "power-group"),
+]
+
+
+@pytest.mark.parametrize(("asked", "rule"), BROKEN)
+def test_the_rules_see_what_the_reference_arrangement_breaks(catalog: Catalog, asked: str, rule: str) -> None:
+    topology = topology_of(catalog, asked)
+    assert {p.rule for p in check_placement(topology, place(topology, catalog))} == {rule}
+
+
+WRONG = [
+    ("{pins: [{role: spine, racks: [Z01]}]}", "the hall has no rack 'Z01'"),
+    ("{pins: [{role: spine, rows: [C]}]}", "the hall has no row 'C'"),
+    ("{pins: [{device: spine-99, rows: [A]}]}", "the plan has no spine-99"),
+    ("{pins: [{role: core, rows: [A]}]}", "the plan has no core"),
+    ("{pins: [{role: spine, rows: [A]}, {device: spine-01, rows: [B]}]}", "leave 1 devices no rack, such as spine-01"),
+    ("{pins: [{role: node, racks: [A01, A02]}]}", "they take 512 U, 96 U are free there"),
+    ("{existing: [{rack: A01, ru: 48, height_ru: 2}]}", "takes U48 to U49 of A01, which has 48 U"),
+    ("{existing: [{rack: A01, ru: 1, height_ru: 4}, {rack: A01, ru: 4, height_ru: 1}]}", "shares units of A01 with placement.existing.0"),
+    ("{forbidden: [Q]}", "the hall has no rack 'Q'"),
+]
+
+
+@pytest.mark.parametrize(("asked", "message"), WRONG)
+def test_bad_wishes_are_found_before_any_search(catalog: Catalog, asked: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("railplan.layouts.optimise.solve", lambda *a, **k: pytest.fail("the search began"))
+    with pytest.raises(DesignError) as caught:
+        place_best(topology_of(catalog, asked), catalog, "quick")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "asked", ["{pins: [{role: spine}]}", "{pins: [{role: spine, device: x, rows: [A]}]}", "{pins: [{device: x, pod: 1, rows: [A]}]}", "{forbidden: [A01, A01]}"]
+)
+def test_a_pin_says_who_and_where(catalog: Catalog, asked: str) -> None:
+    with pytest.raises(DesignError):
+        topology_of(catalog, asked)
+
+
+def test_pinned_spines_stand_where_they_were_pinned(catalog: Catalog) -> None:
+    topology = topology_of(catalog, "{pins: [{role: spine, racks: [B12]}]}")
+    assert racks_of(topology, place_best(topology, catalog, "quick"), "spine") == {"B12"}
