@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -71,7 +72,7 @@ def new(catalogs: tuple[Path, ...], **flags: Any) -> None:
             from .problems import raise_errors
 
             raise_errors(unknown_models(design, _catalog(catalogs)))
-    click.echo(text, nl=False)
+    _say(text, nl=False)
 
 
 @main.command()
@@ -93,7 +94,7 @@ def new(catalogs: tuple[Path, ...], **flags: Any) -> None:
 @click.option("--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", help="End the placement search by the clock; the same design may then give other places.")
 @click.option("--keep", type=click.Path(path_type=Path), metavar="PLAN", help="Folder of an earlier plan: what it placed stays where it is.")
 @click.option("--jobs", type=click.IntRange(1, 256), default=2, help="Worker threads of the placement search.")
-@click.option("--seed", type=int, help="Seed of everything tried at random.")
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="Seed of everything tried at random.")
 @click.option("--json", "as_json", is_flag=True, help="Print summary.json on stdout instead of the summary.")
 @_catalog_option
 @_design_flags
@@ -136,7 +137,7 @@ def plan(
             files = render(made, only.split(",") if only else None, options, left_out.append)
             write_plan(files, output, force)
     if as_json:
-        click.echo(files["summary.json"].decode(), nl=False)
+        _say(files["summary.json"].decode(), nl=False)
     else:
         from .outputs.terminal import print_summary
 
@@ -172,9 +173,9 @@ def check(design: Path, hall: Path | None, fail: tuple[str, ...], fail_any: str 
             worst, tried, of = made.worst_failure(fail_any) if fail_any else (None, 0, 0)
     if as_json:
         more = {key: asdict(value) for key, value in (("damage", damage), ("worst_failure", worst)) if value is not None}
-        click.echo(_findings_json(found, more))
+        _say(_findings_json(found, more))
         return
-    from .fabric.failures import damage_text
+    from .fabric.damage import damage_text
 
     print_problems(found, _console())
     print_summary(made, _console(), listed=True)
@@ -202,7 +203,7 @@ def lint_topology(file: Path, folder: Path | None, nodes: str | None, slurm_vers
 
         found = lint_file(file, folder, nodes, slurm_version)
     if as_json:
-        click.echo(_findings_json(found))
+        _say(_findings_json(found))
     elif found:
         print_problems(found, _console())
     else:
@@ -228,7 +229,7 @@ def compare(designs: tuple[Path, ...], vary: tuple[str, ...], as_json: bool, cat
             columns += variants(source, vary, path.stem if len(designs) > 1 else "") if vary else [Variant(path.stem, design, source=source)]
         measured = [(m.label, m.figures, m.problems) for m in measure_all(columns, _catalog(catalogs))]
         if as_json:
-            click.echo(comparison_json(measured))
+            _say(comparison_json(measured))
         else:
             print_comparison(measured, _console(stderr=False))
     if not any(figures for _, figures, _ in measured):
@@ -240,7 +241,7 @@ def schema() -> None:
     """Print the JSON Schema of the design file, for editors."""
     from .fabric.design import Design
 
-    click.echo(json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **Design.model_json_schema()}, indent=2))
+    _say(json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **Design.model_json_schema()}, indent=2))
 
 
 @main.command()
@@ -255,7 +256,7 @@ def catalog(room: str | None, model: str | None, as_json: bool, catalogs: tuple[
 
         parts = _catalog(catalogs)
         if as_json:
-            click.echo(catalog_json(parts, room, model))
+            _say(catalog_json(parts, room, model))
         else:
             print_catalog(parts, room, model, _console(stderr=False))
 
@@ -318,7 +319,7 @@ def _problems(as_json: bool) -> Iterator[None]:
         yield
     except DesignError as error:
         if as_json:
-            click.echo(_findings_json(error.problems))
+            _say(_findings_json(error.problems))
         else:
             from .outputs.terminal import print_problems
 
@@ -328,6 +329,18 @@ def _problems(as_json: bool) -> Iterator[None]:
 
 def _findings_json(problems: Any, more: dict[str, Any] | None = None) -> str:
     return json.dumps({"findings": [asdict(p) for p in problems], **(more or {})}, indent=2)
+
+
+def _say(text: str, nl: bool = True) -> None:
+    """Put a document on stdout; a full disk or closed pipe behind it is the user's to mend, not a crash."""
+    try:
+        click.echo(text, nl=nl)
+        sys.stdout.flush()
+    except OSError as error:
+        with open(os.devnull, "w") as sink:
+            os.dup2(sink.fileno(), sys.stdout.fileno())
+        click.echo(f"error  standard output cannot be written: {error.strerror}", err=True)
+        sys.exit(1)
 
 
 def _console(stderr: bool = True) -> Any:

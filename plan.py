@@ -13,8 +13,9 @@ import polars as pl
 from .fabric.bisection import Proof, check_bisection, prove
 from .fabric.build import build_topology
 from .fabric.checks import check_fabric
+from .fabric.damage import Damage
 from .fabric.design import Design
-from .fabric.failures import Damage, what_if, worst_single
+from .fabric.failures import what_if, worst_single
 from .fabric.locality import Hops, locality
 from .fabric.net import net_of
 from .fabric.topology import Topology
@@ -25,7 +26,7 @@ from .layouts.check_cables import check_cabling
 from .layouts.optimise import place_best
 from .layouts.placement import Placement
 from .layouts.rules import check_placement
-from .problems import Problem, raise_errors
+from .problems import DesignError, Problem, did_you_mean, raise_errors
 from .vendors.catalog import Catalog
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class Plan:
         """The fabric as a networkx MultiGraph: nodes are devices, edges are links with their cable id."""
         from .fabric.graph import to_graph
 
+        if fabric not in self.topology.fabrics:
+            raise DesignError([Problem("fabric", "", f"the plan has no fabric {fabric!r}", fix=did_you_mean(fabric, self.topology.fabrics))])
         racks = dict(zip(self.topology.devices["device"], self.placement.places["rack"], strict=True))
         return to_graph(self.topology, fabric, racks, self._cable_of_links())
 

@@ -8,13 +8,13 @@ import polars as pl
 
 from ..problems import DesignError, Problem, raise_errors
 from ..vendors.catalog import Catalog
-from ..vendors.models import Node, PortNames, Switch
+from ..vendors.models import NicMode, Node, PortNames, Switch
 from .design import Design, FabricSpec
 from .devices import UFM_SERVER, device_table
 from .links import link_table
 from .modes import Parts, choose_parts, part_warnings
 from .ports import node_port_names, switch_port_name
-from .sizing import Group
+from .sizing import Group, Size
 from .styles import size_fabric
 from .tables import PORT_NAMES, frame
 from .tiers import core_radix, spine_radix
@@ -30,23 +30,37 @@ def build_topology(design: Design, catalog: Catalog) -> Topology:
     if not parts:
         raise DesignError(problems)
     size, sizing = size_fabric(spec, _groups(design, spec, parts, at), at)
-    names, os_problems = _os_names(spec, parts[0], at)
+    names, os_problems = _os_names(spec, parts[0], size, at)
     problems += sizing + os_problems
-    if spec.ufm_links and UFM_SERVER not in catalog.nodes:
-        problems.append(Problem("unknown-model", f"{at}.ufm_links", f"the catalog has no {UFM_SERVER}", fix="add it, or remove ufm_links"))
+    if spec.ufm_links:
+        problems += _ufm_problems(parts[0], catalog, f"{at}.ufm_links")
     if size is None:
         raise DesignError(problems)
     findings = raise_errors(problems)
     wiring = hand_out(design, name, spec, parts, size)
     devices = device_table(wiring)
     every_link = link_table(wiring)
-    links = _present(devices, every_link)
-    findings += _remarks(wiring, every_link.height - links.height, links.height, at)
+    links, future = _split(devices, every_link)
+    findings += _remarks(wiring, future.height, links.height, at)
     if spec.ufm_links:
         findings += part_warnings([catalog.nodes[UFM_SERVER]])
     profiles = _profiles(wiring, catalog)
     ethernet = parts[0].nic.protocol == "ethernet"
-    return Topology(design, devices, links, _port_names(profiles, names, ethernet), profiles, {name: _facts(wiring)}, tuple(findings))
+    return Topology(design, devices, links, _port_names(profiles, names, ethernet), profiles, {name: _facts(wiring)}, tuple(findings), future)
+
+
+def _ufm_problems(parts: Parts, catalog: Catalog, where: str) -> list[Problem]:
+    """A problem when no UFM server can be linked to the leaves."""
+    if UFM_SERVER not in catalog.nodes:
+        return [Problem("unknown-model", where, f"the catalog has no {UFM_SERVER}", fix="add it, or remove ufm_links")]
+    if _server_mode(catalog.nodes[UFM_SERVER], parts) is None:
+        return [Problem("ufm", where, f"{UFM_SERVER} has no {parts.down.gbps}G {parts.nic.protocol} port", fix="override it in a catalog folder of your own, or remove ufm_links")]
+    return []
+
+
+def _server_mode(server: Node, parts: Parts) -> NicMode | None:
+    """Mode of a UFM server's ports that meets the leaves' node ports."""
+    return next((m for m in server.modes if m.protocol == parts.nic.protocol and m.gbps >= parts.down.gbps), None)
 
 
 def _groups(design: Design, spec: FabricSpec, parts: Sequence[Parts], at: str) -> list[Group]:
@@ -55,11 +69,13 @@ def _groups(design: Design, spec: FabricSpec, parts: Sequence[Parts], at: str) -
     return [Group(plain if i else spec, own, group.final_count, at) for i, (group, own) in enumerate(zip(design.node_groups, parts, strict=True))]
 
 
-def _present(devices: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    """Links of which both ends are built now, numbered anew."""
+def _split(devices: pl.DataFrame, links: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Links of which both ends are built now, and those that growth adds, numbered through."""
     present = devices["present"]
     both = present.gather(links["a_dev"]) & present.gather(links["b_dev"])
-    return links.filter(both).with_columns(pl.int_range(pl.len(), dtype=pl.UInt32).alias("link"))
+    ordered = pl.concat([links.filter(both), links.filter(~both)]).with_columns(pl.int_range(pl.len(), dtype=pl.UInt32).alias("link"))
+    built = int(both.sum())
+    return ordered[:built], ordered[built:]
 
 
 def _remarks(wiring: Wiring, future: int, built: int, at: str) -> list[Problem]:
@@ -79,7 +95,8 @@ def _tier_remarks(wiring: Wiring, at: str) -> list[Problem]:
     size, block = wiring.size, wiring.blocks[0]
     leaves, radix = sum(b.size.leaves for b in wiring.blocks), spine_radix(wiring.spec, wiring.parts)
     whose = "the leaves of a rail" if size.by_rail else "all leaves"
-    what = f"three tiers: {whose} in {size.sus_per_group} SUs share {size.spines} spines; spine j of each of the {wiring.groups.height} groups meets core group j of {size.cores} cores"
+    meets = f"spine j of each of the {wiring.groups.height} groups meets core group j of {size.cores} cores"
+    what = f"three tiers: {whose} in {size.sus_per_group} SUs share {size.spines} spines; {meets}"
     why = f"a spine of {radix} ports joins at most {radix} leaves in two tiers, a plane has {leaves:,}"
     found = [Problem("tiers", at, what, why if leaves > radix else "the design asks for three tiers", level="note")]
     rest = block.size.pods % size.sus_per_group
@@ -118,11 +135,12 @@ def _spread_remarks(wiring: Wiring, at: str) -> list[Problem]:
     return found
 
 
-def _os_names(spec: FabricSpec, parts: Parts, at: str) -> tuple[dict[str, PortNames], list[Problem]]:
+def _os_names(spec: FabricSpec, parts: Parts, size: Size | None, at: str) -> tuple[dict[str, PortNames], list[Problem]]:
     """Port naming of each switch model; a problem where the wanted OS has none."""
     chosen: dict[str, PortNames] = {}
     problems = []
-    for switch in dict.fromkeys((parts.leaf, parts.spine, parts.core)):
+    used = (parts.leaf, *([parts.spine] if size and size.spines else []), *([parts.core] if size and size.cores else []))
+    for switch in dict.fromkeys(used):
         fitting = [n for n in switch.port_names if spec.switch_os in (None, n.os)]
         if fitting:
             chosen[switch.model] = fitting[0]
@@ -181,7 +199,8 @@ def _profiles(wiring: Wiring, catalog: Catalog) -> dict[str, Profile]:
 def _node_cages(node: Node, parts: Parts) -> dict[int, CageUse]:
     """Cages of the compute ports as the fabric runs them (management servers: as single ports)."""
     used = {p.cage for p in node.compute_ports}
-    mode = parts.nic if node is parts.node else next(m for m in node.modes if m.protocol == parts.nic.protocol and m.gbps >= parts.down.gbps)
+    mode = parts.nic if node is parts.node else _server_mode(node, parts)
+    assert mode is not None
     return {i: CageUse(i, c.label, c, mode, mode.ports * sum(p.cage == c.label for p in node.compute_ports), c.max_module_w) for i, c in enumerate(node.cages) if c.label in used}
 
 

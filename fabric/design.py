@@ -41,11 +41,11 @@ def ratio(value: Any) -> Any:
     fix = "write 1 for non-blocking, or 2, 3.5, 2:1"
     if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
         raise ValueError(f"{value!r} is not an oversubscription | {fix}")
-    try:
-        down, _, up = str(value).partition(":")
-        result = Fraction(down.strip()) / Fraction(up.strip() or "1")
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"{value!r} is not an oversubscription | {fix}") from None
+    text = f"{value.numerator}:{value.denominator}" if isinstance(value, Fraction) else str(value).replace(" ", "")
+    down, _, up = text.partition(":")
+    if len(text) > 24 or not re.fullmatch(r"\d+(\.\d+)?(:\d+(\.\d+)?)?", text) or not Fraction(up or "1"):
+        raise ValueError(f"{str(value)[:24]!r} is not an oversubscription | {fix}")
+    result = Fraction(down) / Fraction(up or "1")
     if result < 1:
         raise ValueError(f"{value} is below 1: more uplinks than ports below them carry nothing | {fix}")
     if result > 1000:
@@ -115,7 +115,8 @@ class FabricSpec(Frozen):
     style: Style = Field(
         "rail",
         description="rail: a leaf per GPU index and SU, spines above; rail-only: rails apart, joined by NVLink alone; tor: all rails of a node on one leaf, in its rack; "
-        "dual-tor: the two ports of every NIC on the two leaves of a pair; pair: two switches joined to each other; single: one switch per plane; chassis: one modular switch per plane.",
+        "dual-tor: the two ports of every NIC on the two leaves of a pair; pair: two switches joined to each other; "
+        "single: one switch per plane; chassis: one modular switch per plane.",
     )
     tiers: Literal["auto", 1, 2, 3] = Field("auto", description="Switch tiers; auto takes the fewest that fit.")
     planes: Literal["auto", 1, 2, 4] = Field("auto", description="Disjoint networks that every NIC is split over; auto takes one per port of the NIC's preferred mode.")

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from ..problems import DesignError, Problem, did_you_mean
 from .bisection import by_flow, halves
 from .check_report import end_links
+from .damage import Damage, RailLeft
 from .net import Ints, Mask, Net, net_of
 from .sameness import classes, number, part_sizes
 from .splits import splits
@@ -22,42 +23,6 @@ from .traffic import worst_traffic
 
 SWITCHES = ("leaf", "spine", "core")
 KINDS = (*SWITCHES, "cable", "rack")
-
-
-@dataclass(frozen=True)
-class RailLeft:
-    """A rail of one plane that suffers."""
-
-    rail: int
-    plane: int
-    nodes_without: int
-    """Working nodes that lost this rail."""
-    uplinks_left: float
-    """Worst leaf of the rail: part of its uplinks that is left."""
-    core_links_left: float
-    """Worst of the spines it has links to: part of their links to cores that is left; 1 without cores."""
-
-
-@dataclass(frozen=True)
-class Damage:
-    """What is left of a fabric after some failures."""
-
-    fabric: str
-    failures: tuple[str, ...]
-    links_lost: int
-    left_percent: float
-    """Bandwidth across the worst split, against the same split before."""
-    worst_split: str
-    nodes_down: tuple[str, ...]
-    """Nodes that failed themselves, with their rack."""
-    cut_off: tuple[str, ...]
-    """Working nodes that reach no other part of the fabric."""
-    rails: tuple[RailLeft, ...]
-    """Rails that suffer, plane by plane."""
-    worst_load: float
-    """Largest load of any link under any permutation of the ports left."""
-    worst_link: str
-    worst_load_before: float
 
 
 @dataclass(frozen=True)
@@ -108,23 +73,6 @@ def _gravity(damage: Damage) -> tuple[float, ...]:
     lost = len(damage.cut_off) + len(damage.nodes_down)
     uplinks, cores = (min(parts, default=1.0) for parts in ([r.uplinks_left for r in rails], [r.core_links_left for r in rails]))
     return damage.left_percent, -lost, -sum(r.nodes_without for r in rails), uplinks, cores
-
-
-def damage_text(damage: Damage) -> Iterator[str]:
-    """The damage as lines for a person."""
-    yield f"{', '.join(damage.failures)} down: {damage.left_percent:.4g}% of the bandwidth left (worst split by {damage.worst_split}), {damage.links_lost:,} links lost"
-    for what, names in (("down with their rack", damage.nodes_down), ("cut off", damage.cut_off)):
-        if names:
-            yield f"{what}: {len(names):,} nodes, {', '.join(names[:8])}" + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
-    alike: dict[tuple[int, str], list[int]] = {}
-    for rail in damage.rails:
-        without = f"{rail.nodes_without:,} nodes without it, " if rail.nodes_without else ""
-        cores = f", {rail.core_links_left:.4g} of a spine's core links" if rail.core_links_left < 1 else ""
-        alike.setdefault((rail.plane, f"{without}{rail.uplinks_left:.4g} of the uplinks left at its worst leaf{cores}"), []).append(rail.rail)
-    for (plane, text), rails in alike.items():
-        whole = rails == list(range(rails[0], rails[-1] + 1)) and len(rails) > 2
-        yield f"rail {f'{rails[0]} to {rails[-1]}' if whole else ', '.join(map(str, rails))} plane {plane}: {text}"
-    yield f"worst link load {damage.worst_load:.4g} after ({damage.worst_link or 'no link left'}), {damage.worst_load_before:.4g} before"
 
 
 def _before(topology: Topology, fabric: str) -> _Before:

@@ -21,6 +21,7 @@ def rack_word(value: Any) -> Any:
 
 RackWord = Annotated[str, BeforeValidator(rack_word)]
 Metres = Annotated[float, Field(ge=0, le=1000)]
+Coordinate = Annotated[float, Field(ge=-10_000, le=10_000)]
 
 
 class RowSpec(Frozen):
@@ -76,13 +77,13 @@ class HallSpec(Frozen):
     row_racks: int = Field(20, ge=1, le=500, description="Longest row of a hall that is made to fit (20 cabinets is a common limit).")
     cold_aisle_m: Metres = Field(1.2, description="Width of cold aisles.")
     hot_aisle_m: Metres = Field(0.9, description="Width of hot aisles.")
-    cross_trays_x_m: tuple[float, ...] | None = Field(None, description="Where trays cross from row to row, along x; by default at both ends and in the middle.")
+    cross_trays_x_m: tuple[Coordinate, ...] | None = Field(None, description="Where trays cross from row to row, along x; by default at both ends and in the middle.")
     routing: RoutingSpec = Field(RoutingSpec(), description="Allowances of a cable's route.")
     measured: tuple[MeasuredLength, ...] = Field((), description="Measured routes between racks; they win over the estimate.")
-    assumed_switch_power_w: float = Field(2500.0, gt=0, description="Power taken for a switch whose catalog entry gives none.")
-    assumed_switch_weight_kg: float = Field(30.0, gt=0, description="Weight taken for a switch whose catalog entry gives none.")
-    assumed_node_power_w: float = Field(14000.0, gt=0, description="Power taken for a node whose catalog entry gives none.")
-    assumed_node_weight_kg: float = Field(150.0, gt=0, description="Weight taken for a node whose catalog entry gives none.")
+    assumed_switch_power_w: float = Field(2500.0, gt=0, le=1_000_000, description="Power taken for a switch whose catalog entry gives none.")
+    assumed_switch_weight_kg: float = Field(30.0, gt=0, le=20_000, description="Weight taken for a switch whose catalog entry gives none.")
+    assumed_node_power_w: float = Field(14000.0, gt=0, le=1_000_000, description="Power taken for a node whose catalog entry gives none.")
+    assumed_node_weight_kg: float = Field(150.0, gt=0, le=20_000, description="Weight taken for a node whose catalog entry gives none.")
 
     @field_validator("nodes_per_rack", "switches_per_rack")
     @classmethod

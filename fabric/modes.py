@@ -58,6 +58,9 @@ def choose_parts(design: Design, name: str, spec: FabricSpec, catalog: Catalog) 
     chosen: list[Parts] = []
     for node, path in zip(nodes, paths, strict=True):
         assert node is not None
+        if path == "nodes" and not node.gpus:
+            problems.append(Problem("no-gpu", f"{path}.model", f"{node.model} has no GPU", "nodes are the GPU nodes; others stand in more_nodes", "name a GPU node here"))
+            continue
         if not node.compute_ports:
             what = f"{node.model} has no port for the compute fabric"
             problems.append(

@@ -61,6 +61,8 @@ def design_text(flags: Mapping[str, object], heading: str = "", more: bool = Fal
 def _scalar(value: object, number: bool) -> str:
     """A YAML scalar: plain words as they are, and numbers where one is meant; everything else quoted."""
     text = str(value)
+    if text.lower() in ("on", "off", "yes", "no", "true", "false", "null", "y", "n"):  # YAML 1.1 reads these as no text
+        return f"'{text}'"
     if (number and re.fullmatch(r"[0-9]+(\.[0-9]+)?", text)) or (text.replace("-", "").replace(".", "").isalnum() and text.isascii() and text[0].isalpha()):
         return text
     return "'" + text.replace("'", "''").replace("\n", " ") + "'"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import polars as pl
@@ -11,6 +11,7 @@ import polars as pl
 from ..problems import Problem
 from ..vendors.models import Breakout, CageGroup, Node, NodeCage, Switch
 from .design import Design
+from .tables import LINKS, frame
 
 
 @dataclass(frozen=True)
@@ -85,3 +86,5 @@ class Topology:
     profiles: Mapping[str, Profile]
     fabrics: Mapping[str, FabricFacts]
     findings: tuple[Problem, ...]
+    future: pl.DataFrame = field(default_factory=lambda: frame(LINKS, {name: [] for name in LINKS}))
+    """Links that growth will add, numbered on after `links`: cables and cages are decided with them in mind."""

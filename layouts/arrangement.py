@@ -115,8 +115,8 @@ def _fit_among(nodes: pl.DataFrame, leaves: pl.DataFrame, limits: RackLimits, pe
     if not len(leaves) or not len(beside):
         return False
     height_ru = len(beside) * pitch_ru + int(leaves["height_ru"].sum())
-    power_w = float(beside["power_w"].sum() + leaves["power_w"].sum())
-    weight_kg = float(beside["weight_kg"].sum() + leaves["weight_kg"].sum())
+    power_w = float(beside["power_w"].sum()) + float(leaves["power_w"].sum())
+    weight_kg = float(beside["weight_kg"].sum()) + float(leaves["weight_kg"].sum())
     return height_ru <= limits.height_ru and power_w <= limits.power_w + 1e-6 and weight_kg <= limits.weight_kg + 1e-6
 
 

@@ -30,6 +30,9 @@ def cable_rows(topology: Topology, links: pl.DataFrame, choices: Sequence[Choice
     """(table CABLES, one row for each link with its cable and the fibre's shape)."""
     copper = {i: isinstance(c, CopperChoice) for i, c in enumerate(choices)}
     links = links.with_columns(pl.when(pl.col("choice").replace_strict(copper, return_dtype=pl.Boolean)).then(pl.col("group") * 2).otherwise(pl.col("fibre") * 2 + 1).alias("key"))
+    whole = pl.when(pl.col("key") % 2 == 0).then(pl.col("group_route_m")).otherwise(pl.col("fibre_route_m")).alias("whole_route_m")
+    form = pl.when(pl.col("key") % 2 == 0).then(pl.lit("copper")).otherwise(pl.col("shape")).alias("shape")
+    links = links.with_columns(whole, form)
     links = _named(topology, links, choices, classes).sort("link").with_columns(pl.len().over("key").cast(pl.Int32).alias("links"))
     alone = pl.col("links") == 1
     rows = pl.concat([_of_one(links.filter(alone)), _of_many(links.filter(~alone))]).sort("link").with_row_index("cable_no")
@@ -59,8 +62,7 @@ def _of_one(links: pl.DataFrame) -> pl.DataFrame:
         *MANY,
         *("a_port", "b_port"),
         *[pl.format("{}-{}", _place(end), pl.col(f"{end}_port")).alias(f"{end}_near") for end in "ab"],
-        *[pl.lit(1, dtype=pl.UInt32).alias(name) for name in ("a_n", "b_n")],
-        "route_m",
+        *("shape", "whole_route_m", "route_m"),
         *BREAKDOWN,
         "length_source",
     )
@@ -79,7 +81,7 @@ def _of_many(links: pl.DataFrame) -> pl.DataFrame:
         *[_joined(name) for name in MANY],
         *[pl.col(f"{end}_port").str.join("+") for end in "ab"],
         *[_end_label(end).alias(f"{end}_near") for end in "ab"],
-        *[pl.col(f"{end}_connector").n_unique().alias(f"{end}_n") for end in "ab"],
+        pl.col("shape", "whole_route_m").first(),
         pl.col("route_m").max(),
         *[pl.col(name).get(longest) for name in BREAKDOWN],
         pl.col("length_source").get(longest),
@@ -156,12 +158,8 @@ def module_rows(links: pl.DataFrame, choices: Sequence[Choice], classes: Sequenc
 
 
 def _with_parts(rows: pl.DataFrame, choices: Sequence[Choice], catalog: Catalog) -> pl.DataFrame:
-    """Add kind, part, part number, length and fibre shape: each fibre by its own route, copper as decided."""
-    optical = pl.Series([isinstance(c, OpticalChoice) for c in choices])
-    rows = rows.with_columns(
-        pl.when(pl.col("choice").replace_strict(dict(enumerate(optical)), return_dtype=pl.Boolean)).then(shape_of("a_n", "b_n")).otherwise(pl.lit("copper")).alias("shape")
-    )
-    number, form, route = rows["choice"].to_numpy(), rows["shape"], rows["route_m"].to_numpy()
+    """Add kind, part, part number and length: each fibre by its own route (links to come included), copper as decided."""
+    number, form, route = rows["choice"].to_numpy(), rows["shape"], rows["whole_route_m"].to_numpy()
     decided: list[tuple[str, str, str, float]] = []
     which = np.zeros(rows.height, dtype=np.int64)
     for choice, shape in rows.select("choice", "shape").unique().sort("choice", "shape").iter_rows():

@@ -7,7 +7,7 @@ or all copper); within optics, fibre connectors that links join make one fibre: 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -39,15 +39,26 @@ class Cabling:
 
 
 def cable(topology: Topology, placement: Placement, catalog: Catalog) -> Cabling:
-    """Choose every cable and module; raises DesignError with all groups of links that cannot be joined legally."""
-    classes, links = with_cages(topology, route_lengths(topology, placement), catalog)
+    """Choose every cable and module; raises DesignError with all groups of links that cannot be joined legally.
+
+    Links that growth will add are decided with the present ones, so that a cage keeps its kind of cable when they come.
+    """
+    final = replace(topology, links=pl.concat([topology.links, topology.future]))
+    classes, links = with_cages(final, route_lengths(final, placement), catalog)
     groups = groups_of(links)
     choices, groups, problems = _choose(topology, catalog, classes, links, groups)
     if problems:
         raise DesignError(problems)
-    links = links.join(groups.select("group", "choice"), on="group", how="left", maintain_order="left")
+    shapes = fibre_shapes(links)
+    links = (
+        links.join(groups.select("group", "choice", pl.col("route_m").alias("group_route_m")), on="group", how="left", maintain_order="left")
+        .join(shapes, on="fibre", how="left", maintain_order="left")
+        .with_columns(pl.col("route_m").max().over("fibre").alias("fibre_route_m"))
+        .filter(pl.col("link") < topology.links.height)
+    )
     cables, carried = cable_rows(topology, links, choices, classes, catalog)
-    return Cabling(cables, module_rows(links, choices, classes), carried, tuple(_notes(topology, choices, catalog)))
+    notes = [*_notes(topology, choices, catalog), *_free_tails(cables, catalog)]
+    return Cabling(cables, module_rows(links, choices, classes), carried, tuple(notes))
 
 
 def with_cages(topology: Topology, routes: pl.DataFrame, catalog: Catalog) -> tuple[list[CageClass], pl.DataFrame]:
@@ -186,6 +197,12 @@ def _no_cable(topology: Topology, catalog: Catalog, group: Group, shapes: Sequen
         return Problem("no-cable", "cables", what, why, "choose another switch or NIC mode, or add the part to a folder given with --catalog")
     limits = ", ".join(f"{k} {v:g} m" for k, v in topology.design.cables.max_length_m.items())
     why = f"{group}: " + "; ".join(tried) + (f"; the design trusts {limits}" if limits else "")
+    odd = [shape for shape in shapes if shape not in ("straight", "splitter", "shuffle")]
+    if odd:
+        fix = "choose spines_per_plane, oversubscription or uplink_gbps so that the links of two switches fill whole connectors"
+        return Problem("no-cable", "fabrics.compute", f"{count:,} links join their connectors {' and '.join(odd)}, and no fibre does (such as {example})", why, fix)
+    if link["length_source"] == "measured":
+        return Problem("no-cable", "hall.measured", what, why, "correct the measured length, or add a part that reaches to a folder given with --catalog")
     return Problem(
         "no-cable",
         "cables.max_length_m" if limits else "hall",
@@ -193,6 +210,16 @@ def _no_cable(topology: Topology, catalog: Catalog, group: Group, shapes: Sequen
         why,
         "bring the racks closer, allow longer cables, or add a part that reaches to a folder given with --catalog",
     )
+
+
+def _free_tails(cables: pl.DataFrame, catalog: Catalog) -> list[Problem]:
+    """Say how many split cables have a tail without a port yet."""
+    ports = {model: part.head.ports for model, part in catalog.copper.items() if len(part.tails) > 1}
+    free = cables.filter(pl.col("links") < pl.col("part").replace_strict(ports, default=0, return_dtype=pl.Int32))
+    if free.is_empty():
+        return []
+    what = f"{free.height:,} split cables have a free tail, such as {free['cable'][0]}"
+    return [Problem("free-tail", "cables", what, "the last node of a cage has no neighbour yet; the tail is parked, and growth plugs it in", level="note")]
 
 
 def _notes(topology: Topology, choices: Sequence[Choice], catalog: Catalog) -> list[Problem]:

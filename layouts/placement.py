@@ -133,7 +133,7 @@ def _rack_warnings(spec: HallSpec, rack: RackType) -> list[Problem]:
         for row in rack.evidence
         if row.confidence == "unverified"
         for field in row.fields
-        if field in own and own[field] is None
+        if field in own and own[field] in (None, getattr(rack, field) / (1000 if field == "power_w" else 1))
     ]
 
 

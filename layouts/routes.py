@@ -30,7 +30,7 @@ TERMS = ("out_m", "up_m", "along_m", "across_m", "down_m", "slack_m")
 
 @dataclass(frozen=True)
 class Ends:
-    """Both ends of every present link: rack (row in RACKS), position in the hall, lowest unit, height of the port above the floor."""
+    """Both ends of every link: rack (row in RACKS), position in the hall, lowest unit, height of the port above the floor."""
 
     link: Ints
     a_rack: Ints
@@ -44,7 +44,7 @@ class Ends:
 
 
 def route_lengths(topology: Topology, placement: Placement) -> pl.DataFrame:
-    """Length of the route of each present link, with its terms; table `ROUTES`, in link order. Measured lengths win."""
+    """Length of the route of each link, with its terms; table `ROUTES`, in link order. Measured lengths win."""
     ends = link_ends(topology, placement)
     terms = route_terms_m(placement.hall, ends.a_position, ends.b_position, ends.a_height_m, ends.b_height_m)
     measured_m = _measured_m(topology, placement, ends)
@@ -68,7 +68,7 @@ def route_lengths(topology: Topology, placement: Placement) -> pl.DataFrame:
 
 
 def straight_line_m(topology: Topology, placement: Placement) -> pl.Series:
-    """Distance through the air between the ports of each present link, in the order of `route_lengths`: no route is shorter."""
+    """Distance through the air between the ports of each link, in the order of `route_lengths`: no route is shorter."""
     ends = link_ends(topology, placement)
     x, y = (placement.hall.positions[c].to_numpy() for c in ("x_m", "y_m"))
     a, b = ends.a_position, ends.b_position
@@ -81,17 +81,14 @@ def port_height_m(ru: Ints, height_ru: Ints) -> Floats:
 
 
 def link_ends(topology: Topology, placement: Placement) -> Ends:
-    """Find both ends of every link whose two devices are present."""
+    """Find both ends of every link."""
     places = placement.places
     spot = placement.racks.select("rack").join(placement.hall.positions.with_row_index("spot"), on="rack", how="left", maintain_order="left")["spot"].to_numpy().astype(np.int64)
     rack = places["rack_no"].to_numpy().astype(np.int64)
     ru = places["ru"].to_numpy().astype(np.int64)
     height_m = port_height_m(ru, places["height_ru"].to_numpy().astype(np.int64))
-    present = topology.devices["present"].to_numpy()
     a, b = topology.links["a_dev"].to_numpy(), topology.links["b_dev"].to_numpy()
-    here = present[a] & present[b]
-    a, b = a[here], b[here]
-    link = topology.links["link"].to_numpy()[here].astype(np.int64)
+    link = topology.links["link"].to_numpy().astype(np.int64)
     return Ends(link, rack[a], rack[b], spot[rack[a]], spot[rack[b]], ru[a], ru[b], height_m[a], height_m[b])
 
 

@@ -7,18 +7,19 @@ from typing import NamedTuple
 
 from ..fabric.topology import Topology
 from .hall import Ints
+from .hall_bound import hall_bound
 from .keep import Kept
 from .pins import wishes
 from .placement import Ground
 from .pricing import METRES_A_MODULE, Tariff
 from .sites import State, make_sites, positions_of
-from .solver_bound import conditional_bound, lower_bound, simple_bound
+from .solver_bound import conditional_bound, lower_bound
 from .solver_pods import solve_pods
 from .solver_polish import polish_all
 from .solver_search import scratch, search, state_of
 from .solver_walk import make_board
 
-WORK = {"fixed": 2_000_000, "quick": 15_000_000, "normal": 300_000_000, "thorough": 5_000_000_000}
+WORK = {"fixed": 2_000_000, "quick": 15_000_000, "normal": 150_000_000, "thorough": 5_000_000_000}
 """Cells of cost tables that a search may fill, by effort: about 2 s, 30 s and 10 min on one core."""
 
 
@@ -31,7 +32,7 @@ POD_WORK = {"fixed": 200_000, "quick": 1_000_000, "normal": 10_000_000, "thoroug
 STARTS = {"fixed": 1, "quick": 1, "normal": 2, "thorough": 4}
 """Fixed arrangements, cheapest first, that a large hall is searched from."""
 
-SPOTS_MAX = 320
+SPOTS_MAX = {"fixed": 160, "quick": 160, "normal": 240, "thorough": 320}
 """Positions up to which a hall is searched as a whole."""
 
 
@@ -60,13 +61,14 @@ def solve(
 ) -> Found | None:
     """Search with the work that the effort allows; None when nothing was found at all."""
     asked = wishes(topology, ground.hall, ground.racks)
+    simple = hall_bound(topology, ground, tariff)
     scale = 1.0 if tariff.priced else METRES_A_MODULE
-    if kept is None and starts and len(ground.hall.free) > SPOTS_MAX:
+    if kept is None and starts and len(ground.hall.free) > SPOTS_MAX[effort]:
         try:
             several = tuple(solve_pods(topology, ground, tariff, asked, start, POD_WORK[effort], tell, stop) for start in starts[: STARTS[effort]])
         except KeyboardInterrupt:
             return None
-        return Found(several, 0.0, 0.0, "interrupted" if stop() else "feasible")
+        return Found(several, simple, 0.0, "interrupted" if stop() else "feasible")
     sites = make_sites(topology, ground.hall, tariff, ground.racks, ground.cap, asked, kept)
     board = make_board(sites)
     best: list[tuple[State, float]] = []
@@ -75,16 +77,16 @@ def solve(
         best[:] = [(state, cost)]
         tell(f"placing racks and switches: {cost / scale:,.0f} {unit}")
 
-    status, bound, within = "feasible", 0.0, 0.0
+    status, bound, within = "feasible", simple, 0.0
     try:
         begin = [s for start in starts if (s := state_of(sites, *start)) is not None]
         fresh = scratch(board)
-        search(board, [*begin, *([] if fresh is None else [fresh])], topology.design.seed, WORK[effort], heard, stop, simple_bound(board))
+        search(board, [*begin, *([] if fresh is None else [fresh])], topology.design.seed, WORK[effort], heard, stop, simple)
         if best and effort in ("normal", "thorough"):
             within, slots_open = conditional_bound(board, *best[0])
             polish_all(board, best[0][0], POLISH[effort], jobs, slots_open, heard, stop)
         if best and effort != "fixed":
-            bound = lower_bound(board, best[0][1], effort, stop)
+            bound = lower_bound(board, *best[0], simple, effort, stop)
             tell(f"placing racks and switches: {best[0][1] / scale:,.0f} {unit}, bound {bound / scale:,.0f}")
     except KeyboardInterrupt:
         status = "interrupted"

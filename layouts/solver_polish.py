@@ -16,7 +16,6 @@ from .hall import Floats, Ints, Mask
 from .sites import State, is_sound
 from .solver_walk import Board, node_cost, open_mask, slot_costs, total_cost
 
-
 CELLS_MAX = 100_000
 """Parts x slots x spots up to which all leaves are polished at once."""
 
@@ -90,10 +89,11 @@ def polish_all(board: Board, state: State, limit: float, jobs: int, slots_open: 
             heard(state, cost)
 
 
-def polish(board: Board, state: State, limit: float, jobs: int = 1, free: set[int] | None = None, slots_open: Mask | None = None) -> Polished | None:
+def polish(board: Board, state: State, limit: float, jobs: int = 1, free: set[int] | None = None, slots_open: Mask | None = None, upper: Floats | None = None) -> Polished | None:
     """Place leaves and racks of the parts `free` (all by default) anew, everything else where it is; `limit` is CP-SAT's deterministic time.
 
-    `slots_open` leaves out slots that no better placement uses.
+    `slots_open` leaves out slots that no better placement uses. With `upper`, a cost of leaves by slot, upper switches
+    are nowhere and cost that instead: then only the bound counts.
     """
     from ortools.sat.python import cp_model
 
@@ -106,6 +106,8 @@ def polish(board: Board, state: State, limit: float, jobs: int = 1, free: set[in
     blocks = np.unique(np.concatenate([p.blocks for p in chosen]))
     spot_of, slot_of = state.spot_of_block.copy(), state.slot_of_switch.copy()
     spot_of[blocks], slot_of[leaves] = -1, -1
+    if upper is not None:
+        slot_of[:] = -1
     bare = State(spot_of, slot_of)
     taken = np.zeros(len(s.spots), bool)
     taken[spot_of[spot_of >= 0]] = True
@@ -122,13 +124,13 @@ def polish(board: Board, state: State, limit: float, jobs: int = 1, free: set[in
     rack = {p: [v for (_, q), v in y.items() if q == p] for p in spots.tolist()}
     for p in spots.tolist():
         model.add_at_most_one(rack[p])
-    classes = _slot_classes(board, bare, chosen, spots, state.slot_of_switch[leaves], slots_open)
+    classes = _slot_classes(board, bare, chosen, spots, state.slot_of_switch[leaves], slots_open, upper)
     terms: list[cp_model.LinearExprT] = []
     hint: list[tuple[cp_model.IntVar, int]] = []
     top = max(float(np.max(c[2])) for c in classes)
     unit = max(top / 1e7, 1e-9)
     z_of: dict[tuple[int, int], cp_model.IntVar] = {}
-    for i, (part, members, _, upper) in enumerate(classes):
+    for i, (part, members, _, above) in enumerate(classes):
         g = pods.index(tuple(part.blocks.tolist()))
         mine = node_cost(board, part.kind, int(board.height_of[part.leaves[0]]), nodes) * part.weight
         cover: dict[int, list[cp_model.IntVar]] = {p: [] for p in spots.tolist()}
@@ -141,7 +143,7 @@ def polish(board: Board, state: State, limit: float, jobs: int = 1, free: set[in
             spot = int(slots[0]) // s.slots
             now = int(np.isin(state.slot_of_switch[part.leaves], slots).sum())
             hint.append((z, now))
-            terms.append(round(upper[c] / unit) * z)
+            terms.append(int(above[c] / unit) * z)
             row = []
             for p in spots.tolist():
                 if (g, p) in y:
@@ -151,7 +153,7 @@ def polish(board: Board, state: State, limit: float, jobs: int = 1, free: set[in
                     row.append(w)
                     cover[p].append(w)
                     hint.append((w, now * int(p in state.spot_of_block[list(pods[g])])))
-                    terms.append(round(float(mine[slots[0], p]) / unit) * w)
+                    terms.append(int(mine[slots[0], p] / unit) * w)
             model.add(sum(row) == len(part.blocks) * z)
             if slots[0] % s.slots >= s.open_slots[spot, nodes]:
                 for other in rack.get(spot, []):
@@ -176,12 +178,15 @@ def polish(board: Board, state: State, limit: float, jobs: int = 1, free: set[in
     solver.parameters.random_seed = 1
     solver.parameters.max_deterministic_time = limit
     solver.parameters.cp_model_probing_level = 0
+    solver.parameters.linearization_level = 2
     if jobs > 1:
         solver.parameters.num_workers = jobs
         solver.parameters.interleave_search = True
     status = solver.solve(model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return None
+    if upper is not None:
+        return Polished(state, solver.objective_value * unit, solver.best_objective_bound * unit, status == cp_model.OPTIMAL)
     for g, own in enumerate(pods):
         spot_of[list(own)] = [p for (h, p), v in y.items() if h == g and solver.value(v)]
     free_slots: set[int] = set()
@@ -198,7 +203,9 @@ def polish(board: Board, state: State, limit: float, jobs: int = 1, free: set[in
     return Polished(found, total_cost(board, found), solver.best_objective_bound * unit + rest, status == cp_model.OPTIMAL)
 
 
-def _slot_classes(board: Board, bare: State, chosen: list[Part], spots: Ints, slots_now: Ints, slots_open: Mask | None) -> list[tuple[Part, list[Ints], Floats, Floats]]:
+def _slot_classes(
+    board: Board, bare: State, chosen: list[Part], spots: Ints, slots_now: Ints, slots_open: Mask | None, given: Floats | None
+) -> list[tuple[Part, list[Ints], Floats, Floats]]:
     """For each part: free slots on the given spots and where leaves stand, grouped by spot and equal cost; their costs to racks and to upper switches."""
     s = board.sites
     near = np.zeros(len(s.spots), bool)
@@ -211,7 +218,7 @@ def _slot_classes(board: Board, bare: State, chosen: list[Part], spots: Ints, sl
     for part in chosen:
         mine = node_cost(board, part.kind, int(board.height_of[part.leaves[0]]), int(s.block_load[part.blocks[0]])) * part.weight
         costs, of = slot_costs(board, bare, part.leaves[:1])
-        upper = costs[of[0]]
+        upper = costs[of[0]] if given is None else given
         inside = free[s.switch_may[part.leaves][:, free // s.slots].all(axis=0)]
         deep = (inside % s.slots >= s.open_slots[inside // s.slots, int(s.block_load[part.blocks[0]])]).astype(float)
         keys = np.concatenate([(inside // s.slots)[:, None].astype(float), deep[:, None], upper[inside][:, None], mine[inside]], axis=1)

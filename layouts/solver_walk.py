@@ -40,11 +40,17 @@ class Board:
 
 def make_board(sites: Sites) -> Board:
     """Prepare the tables of a problem."""
-    roles = list(dict.fromkeys(sites.switch_role))
-    free = np.flatnonzero(sites.fixed_switch < 0).tolist()
-    groups = tuple(g for role in roles if len(g := np.array([i for i in free if sites.switch_role[i] == role], np.int64)))
+    joined = np.sum(sites.to_switches, axis=0) > 0 if sites.to_switches else np.zeros((0, 0), bool)
+    groups: list[list[int]] = []
+    for one in np.flatnonzero(sites.fixed_switch < 0).tolist():
+        fitting = (g for g in groups if sites.switch_role[g[0]] == sites.switch_role[one] and not joined[one, g].any())
+        group = next(fitting, None)
+        if group is None:
+            groups.append([one])
+        else:
+            group.append(one)
     heights, height_of = np.unique(sites.switch_height_m, axis=0, return_inverse=True)
-    return Board(sites, groups, np.flatnonzero(sites.fixed_block < 0), heights, np.asarray(height_of).ravel())
+    return Board(sites, tuple(np.array(g, np.int64) for g in groups), np.flatnonzero(sites.fixed_block < 0), heights, np.asarray(height_of).ravel())
 
 
 def node_cost(board: Board, kind: int, height_class: int, nodes: int) -> Floats:

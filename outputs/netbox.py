@@ -17,10 +17,10 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import polars as pl
 
 from . import DEFAULTS, Options, tables
+from .colouring import KINDS
 from .csv_files import csv_bytes
 from .links import links
 from .netbox_types import device_types
-from .sheets import KINDS
 from .workbook import EPOCH, UNIX
 from .yaml_text import documents, heading
 

@@ -15,7 +15,7 @@ ROOT = Path(railplan.__file__).parent
 ROOMS = ("vendors", "fabric", "layouts", "outputs")
 MODULES = sorted(p for p in ROOT.rglob("*.py") if p.relative_to(ROOT).parts[0] in ROOMS or p.parent == ROOT)
 OWNERS = {
-    "ortools": {"fabric/bisection.py", "layouts/solver_polish.py"},
+    "ortools": {"fabric/flows.py", "layouts/solver_polish.py"},
     "openpyxl": {"outputs/workbook.py", "outputs/sheets.py", "outputs/paper.py", "outputs/colouring.py", "outputs/point_to_point.py"},
     "pygraphviz": {"outputs/fabric_picture.py"},
     "click": {"cli.py"},

@@ -59,7 +59,7 @@ def _named(parts: Mapping[str, AnyPart], model: str, what: str) -> AnyPart:
     return parts[model]
 
 
-def load_catalog(extra: tuple[Path, ...] = ()) -> Catalog:
+def load_catalog(extra: str | Path | Iterable[str | Path] = ()) -> Catalog:
     """Read the shipped catalog and then each extra folder, which adds parts or overrides them by model name.
 
     Raises DesignError with every fault of every file.
@@ -70,7 +70,8 @@ def load_catalog(extra: tuple[Path, ...] = ()) -> Catalog:
     prices: list[Price] = []
     sources: dict[str, SourceDoc] = {}
     families: dict[str, str] = {}
-    for folder in (SHIPPED, *extra):
+    folders = [extra] if isinstance(extra, str | Path) else list(extra)
+    for folder in (SHIPPED, *map(Path, folders)):
         if not folder.is_dir():
             problems.append(Problem("catalog", str(folder), "is not a folder", fix="name a folder with switches/, nodes/, modules/, ... in it"))
             continue
@@ -96,7 +97,12 @@ def _unknown_rooms(folder: Path) -> list[Problem]:
     if folder == SHIPPED:
         return []
     known = {*PART_ROOMS, "prices"}
-    return [
+    unread = [
+        Problem("catalog", str(p), "is not read", f"part files end in .yaml and lie in {', '.join(sorted(known))}", "rename or move it")
+        for p in sorted(folder.rglob("*.y*ml"))
+        if p.suffix == ".yml" or (p.parent == folder and p.name not in ("sources.yaml", "families.yaml"))
+    ]
+    return unread + [
         Problem("catalog", str(p), f"unknown folder {p.name!r}", "its files would be left unread", did_you_mean(p.name, known))
         for p in sorted(folder.iterdir())
         if p.is_dir() and p.name not in known and not p.name.startswith(".")
@@ -151,7 +157,16 @@ def _dangling(
     for family, model in families.items():
         if model not in parts["switches"]:
             problems.append(Problem("catalog", "families.yaml", f"family {family} names switch {model!r}", fix=did_you_mean(model, parts["switches"])))
+    every = {n: part for found in parts.values() for part in found.values() for n in (part.model, *part.part_numbers)}
     for price in prices:
+        part = every.get(price.part)
+        if part is None:
+            what = f"a price names part {price.part!r}, which the catalog does not have"
+            problems.append(Problem("catalog", "prices", what, "it would price nothing", did_you_mean(price.part, every)))
+        elif price.length_m is not None and price.length_m not in getattr(part, "lengths_m", {}):
+            lengths = ", ".join(f"{length:g}" for length in getattr(part, "lengths_m", {})) or "not by length"
+            what = f"a price of {price.part} at {price.length_m:g} m, a length it is not sold in"
+            problems.append(Problem("catalog", "prices", what, "it would price nothing", f"it is sold in: {lengths}"))
         if price.source not in sources:
             problems.append(Problem("catalog", "prices", f"price of {price.part} names unknown source {price.source!r}", fix=did_you_mean(price.source, sources)))
     return problems

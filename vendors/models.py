@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 Confidence = Literal["vendor", "secondary", "derived", "unverified"]
 """vendor: read in a vendor's own document or file; secondary: a transcription or reseller;
@@ -21,14 +21,23 @@ Cooling = Literal["finned", "flat", "fixed"]
 """What a cage takes: finned (IHS) modules, flat-top (RHS) modules, or fixed optics with no cage."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.+-]*$", max_length=64)]
-Positive = Annotated[float, Field(gt=0)]
+Positive = Annotated[float, Field(gt=0, le=1e9)]
+PlainText = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9/:._ -]*$", max_length=64)]
+"""Labels and port names: nothing that a table, a shell or a list joined by + would trip over."""
 Count = Annotated[int, Field(gt=0)]
 
 
 class Frozen(BaseModel):
     """Base of all that is read: frozen, unknown fields refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _true_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, bool) and cls.model_fields[str(info.field_name)].annotation is not bool:
+            raise ValueError(f"{str(value).lower()} is yes or no, not a number or a word | write the number, or quote the word")
+        return value
 
 
 class SourceDoc(Frozen):
@@ -159,6 +168,9 @@ class PortNames(Frozen):
     @field_validator("whole", "split")
     @classmethod
     def _known_placeholders(cls, pattern: str) -> str:
+        plain = re.sub(r"{\w+(:0?\d)?}", "0", pattern)
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9/:._ ()-]*", plain):
+            raise ValueError(f"{pattern!r} is no pattern of port names | write letters, digits, / : . _ - and placeholders such as {{cage}} or {{cage:02}}")
         known = {"cage", "cage0", "child", "child1", "letter", "lane", "lane1", "base", "eth", "card", "slot"}
         unknown = sorted(set(re.findall(r"{(\w+)[^}]*}", pattern)) - known)
         if unknown:
@@ -204,7 +216,7 @@ class NicPort(Frozen):
     `cage` and `connector` count from 1 as printed on the chassis; a twin cage has connectors 1 and 2.
     """
 
-    label: str
+    label: PlainText
     """As printed on the chassis, for example OSFP4P2."""
     cage: str
     connector: Count
@@ -212,16 +224,16 @@ class NicPort(Frozen):
     rail: int | None = Field(default=None, ge=0)
     """Defaults to the GPU index for compute ports."""
     use: Literal["compute", "storage", "inband", "frontend", "management"] = "compute"
-    pci: str | None = None
-    netdev_ib: str | None = None
-    netdev_eth: str | None = None
-    rdma: str | None = None
+    pci: PlainText | None = None
+    netdev_ib: PlainText | None = None
+    netdev_eth: PlainText | None = None
+    rdma: PlainText | None = None
 
 
 class NodeCage(Frozen):
     """A cage of the node: its form, what plugs cool in it, and how many lanes it has."""
 
-    label: str
+    label: PlainText
     form: Literal["osfp", "osfp224", "qsfp112", "qsfp56", "qsfp28", "sfp28", "rj45"]
     cooling: Cooling = "flat"
     lanes: Count
@@ -326,7 +338,7 @@ class Copper(Part):
     gbps: Count
     """Speed of each port."""
     lane_gbps: Count
-    lengths_m: dict[float, str | None] = Field(min_length=1)
+    lengths_m: dict[Positive, str | None] = Field(min_length=1)
     """Length sold in metres -> its own part number where known."""
     protocols: tuple[Protocol, ...] = Field(min_length=1)
     diameter_mm: Positive | None = None
@@ -346,7 +358,7 @@ class Fibre(Part):
     shape: Literal["straight", "splitter", "shuffle"]
     glass: Literal["multimode", "single-mode"]
     connector: Literal["mpo-12-apc", "mpo-16-apc", "lc-duplex"]
-    lengths_m: dict[float, str | None] = Field(min_length=1)
+    lengths_m: dict[Positive, str | None] = Field(min_length=1)
     grade_m: dict[Literal["om3", "om4", "os2"], Positive] = Field(min_length=1)
     """Glass grade -> longest length sold in it; a length is made of the first grade that reaches it."""
     diameter_mm: Positive | None = None
@@ -363,7 +375,7 @@ class Price(Frozen):
     part: str
     """A model name of the catalog, or a part number of one."""
     length_m: Positive | None = None
-    value: float = Field(ge=0)
+    value: float = Field(ge=0, le=1e9)
     currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
     basis: str
     source: str

@@ -16,6 +16,7 @@ from ..problems import DesignError, Problem, did_you_mean
 Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 Loc = tuple[str | int, ...]
 MAX_BYTES = 8_000_000
+VALUES_MAX = 500_000
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -68,7 +69,7 @@ def parse_yaml(text: str, name: str, rule: str = "yaml") -> Source:
     """Parse YAML text into plain data with positions; raises DesignError with the line of each fault."""
     problems: list[Problem] = []
     if not text.strip():
-        raise DesignError([Problem(rule, name, "is empty", fix="write a first design with `railplan new`")])
+        raise DesignError([Problem(rule, name, "is empty", fix=_first(rule))])
     tabs = [n for n, line in enumerate(text.splitlines(), 1) if "\t" in line[: len(line) - len(line.lstrip())]]
     if tabs:
         raise DesignError([Problem(rule, f"{name}:{n}", "a tab in the indentation", "YAML indents with spaces only", "replace the tab by spaces") for n in tabs])
@@ -82,7 +83,7 @@ def parse_yaml(text: str, name: str, rule: str = "yaml") -> Source:
     except RecursionError:
         raise DesignError([Problem(rule, name, "is nested too deep", fix="a design needs a handful of levels")]) from None
     if root is None:
-        raise DesignError([Problem(rule, name, "holds only comments", fix="write a first design with `railplan new`")])
+        raise DesignError([Problem(rule, name, "holds only comments", fix=_first(rule))])
     lines: dict[Loc, int] = {(): root.start_mark.line + 1}
     data = _plain(root, (), lines, problems, name, rule, frozenset())
     if problems:
@@ -90,7 +91,19 @@ def parse_yaml(text: str, name: str, rule: str = "yaml") -> Source:
     return Source(name, data, lines)
 
 
+def _guide(rule: str) -> str:
+    """Where a reader finds what a field takes."""
+    return "the shipped parts of its kind show what it takes" if rule == "catalog" else "see the field reference (fabric/DESIGN.md) or `railplan schema` for what it takes"
+
+
+def _first(rule: str) -> str:
+    """What to write in place of an empty file."""
+    return "remove it, or copy a part file of the shipped catalog" if rule == "catalog" else "write a first design with `railplan new`"
+
+
 def _plain(node: Any, loc: Loc, lines: dict[Loc, int], problems: list[Problem], name: str, rule: str, above: frozenset[int]) -> Any:
+    if len(lines) > VALUES_MAX:
+        raise DesignError([Problem(rule, name, f"holds more than {VALUES_MAX:,} values once its aliases are written out", fix="remove the aliases")])
     if id(node) in above:
         problems.append(Problem(rule, f"{name}:{node.start_mark.line + 1}", "an alias that contains itself", fix="remove the alias"))
         return None
@@ -126,9 +139,11 @@ def _scalar(node: Any, problems: list[Problem], name: str, rule: str) -> Any:
             return None
         if tag == "bool":
             return text.lower() in ("true", "yes", "on")
-        if tag == "int" and ":" not in text:  # YAML 1.1 reads 2:1 as the number 121; we keep the text
-            plain = text.replace("_", "")
-            return int(plain, 0) if plain.lstrip("+-").lower().startswith(("0x", "0b", "0o")) else int(plain, 10)
+        if tag == "int" and re.fullmatch(r"[+-]?(0|[1-9][0-9_]{0,30})", text):  # else text: YAML 1.1 would read 2:1 as 121 and 010 as 8
+            return int(text.replace("_", ""))
+        if tag == "float" and text.lower().lstrip("+-") in (".nan", ".inf"):
+            problems.append(Problem(rule, f"{name}:{node.start_mark.line + 1}", f"{text} is not a finite number", fix="write a number"))
+            return None
         if tag == "float" and ":" not in text:
             return float(text.replace("_", ""))
     except ValueError:
@@ -165,7 +180,12 @@ def _problem(model: type[BaseModel], source: Source, detail: ErrorDetails, rule:
         known = _fields_at(model, loc[:-1])
         return Problem(rule, where, f"unknown field {dotted!r}", fix=did_you_mean(str(loc[-1]), known))
     if detail["type"] == "missing":
-        return Problem(rule, where, f"{dotted} is missing", fix="add it; `railplan schema` and the field reference tell what it takes")
+        return Problem(
+            rule,
+            where,
+            f"{dotted} is missing",
+            fix="add it; the shipped parts of its kind show what it takes" if rule == "catalog" else "add it; `railplan schema` and the field reference tell what it takes",
+        )
     message = detail["msg"].removeprefix("Value error, ")
     what, _, fix = message.partition(" | ")
     value = detail["input"]
@@ -174,7 +194,12 @@ def _problem(model: type[BaseModel], source: Source, detail: ErrorDetails, rule:
         return Problem(rule, where, f"{dotted}: {what}", fix=fix)
     if detail["type"] == "literal_error":
         fix = did_you_mean(str(value), [word.strip("'") for word in re.findall(r"'[^']+'|\d+", what)])
-    return Problem(rule, where, f"{dotted}: {what[:1].lower()}{what[1:]}{shown}", fix=fix or "see the field reference for what it takes")
+    return Problem(
+        rule,
+        where,
+        f"{dotted}: {what[:1].lower()}{what[1:]}{shown}",
+        fix=fix or ("the shipped parts of its kind show what it takes" if rule == "catalog" else "see the field reference for what it takes"),
+    )
 
 
 def _fields_at(model: type[BaseModel], loc: Loc) -> list[str]:

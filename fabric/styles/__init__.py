@@ -31,7 +31,7 @@ def size_fabric(spec: FabricSpec, groups: Sequence[Group], at: str) -> Sized:
         return None, [Problem("ufm", f"{at}.ufm_links", "UFM manages InfiniBand, this fabric is Ethernet", fix="remove ufm_links")]
     if spec.ufm_links and parts.leaf.dedicated_ufm_port:
         return None, [Problem("ufm", f"{at}.ufm_links", f"{parts.leaf.model} has a port of its own for UFM; no leaf port is given up", fix="remove ufm_links")]
-    if spec.rails_per_leaf != "auto" and parts.rails % spec.rails_per_leaf:
+    if spec.style != "pair" and spec.rails_per_leaf != "auto" and parts.rails % spec.rails_per_leaf:
         fits = [str(r) for r in range(1, parts.rails + 1) if parts.rails % r == 0]
         what = f"{spec.rails_per_leaf} rails per leaf do not divide the {parts.rails} rails of {parts.node.model}"
         return None, [Problem("rails-per-leaf", f"{at}.rails_per_leaf", what, fix=f"use {', '.join(fits)} or auto")]

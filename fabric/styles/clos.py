@@ -82,7 +82,7 @@ def _two_end(spec: FabricSpec, groups: Sequence[Group], shapes: Sequence[Shape],
 
 def _three_end(spec: FabricSpec, groups: Sequence[Group], shapes: Sequence[Shape], at: str, by_rail: bool) -> Problem:
     group, parts = groups[0], groups[0].parts
-    per_su, leaves_per_pod = _carried(spec, group, shapes[0])
+    per_su, _ = _carried(spec, group, shapes[0])
     most = _most_pods(group, shapes[0], by_rail)
     carried = most * per_su * parts.rails * parts.ports_per_gpu
     ports = port_count(parts.leaf, parts.down)

@@ -38,10 +38,13 @@ UNRELATED = re.compile(r"MailProg|pmix|MPI|state file|MCSParameters")
 PLANS = [
     ("hgx-b300", 4, {}, "spectrum-x"),
     ("hgx-h100", 40, {}, "quantum-ndr"),
-    ("hgx-b300", 128, {"planes": 2}, "spectrum-x"),
+    ("hgx-h100", 256, {"tiers": 3}, "quantum-ndr"),
     ("hgx-h100", 12, {"style": "pair"}, "spectrum-x"),
     ("amd-mi300x-8", 72, {"oversubscription": 2}, "tomahawk-5"),
 ]
+SCHEDULED = PLANS[1:3]
+"""Two and three tiers of them take jobs, which the scheduler looks at once a second."""
+
 GOOD = "SwitchName=su0 Nodes=gpu-[001-002]\nSwitchName=su1 Nodes=gpu-[003-004]\nSwitchName=top Switches=su[0-1]\n"
 NODES = "NodeName=gpu-[001-004] Gres=gpu:8 State=CLOUD\n"
 KNOWN = dict.fromkeys(expand("gpu-[001-004]"), "")
@@ -183,6 +186,7 @@ def test_slurm_has_the_nodes_of_the_plan_with_their_gpus(running: Slurm, plan: P
         assert any("Gres Name=gpu" in line and "Count=8" in line for line in running.log())
 
 
+@pytest.mark.parametrize("plan", SCHEDULED, indirect=True, ids=str)
 def test_jobs_of_one_switch_land_inside_one_su(running: Slurm, plan: Plan) -> None:
     sus = {name: i for i, entry in enumerate(tree(plan)) for name in entry.nodes}
     size = min(8, *(list(sus.values()).count(i) for i in set(sus.values())))
@@ -196,6 +200,7 @@ def test_jobs_of_one_switch_land_inside_one_su(running: Slurm, plan: Plan) -> No
         assert len({sus[name] for name in nodes}) == 1
 
 
+@pytest.mark.parametrize("plan", SCHEDULED, indirect=True, ids=str)
 def test_a_job_over_all_nodes_runs_and_one_switch_never_holds_more_than_an_su(running: Slurm, plan: Plan) -> None:
     nodes = gpu_nodes(plan)["device"].to_list()
     largest = max(len(entry.nodes) for entry in tree(plan))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from railplan.fabric.failures import KINDS, RailLeft, damage_text, what_if, worst_single
+from railplan.fabric.damage import RailLeft, damage_text
+from railplan.fabric.failures import KINDS, what_if, worst_single
 from railplan.problems import DesignError
 
 

@@ -13,6 +13,7 @@ from railplan import Catalog, DesignError, make_plan, parse_design
 from railplan.fabric.build import build_topology
 from railplan.fabric.topology import Topology
 from railplan.layouts import solver, solver_bound
+from railplan.layouts.hall_bound import hall_bound
 from railplan.layouts.optimise import place_best
 from railplan.layouts.pins import wishes
 from railplan.layouts.placement import Ground, Placement, assemble, survey
@@ -70,7 +71,7 @@ def test_a_tiny_hall_is_placed_as_well_as_by_trying_everything(catalog: Catalog,
     found = search(board, [start], seed=1, work=2_000_000)
     assert found is not None
     assert found[1] == pytest.approx(least)
-    assert solver_bound.simple_bound(board) <= least + 1e-6
+    assert hall_bound(topology, ground, tariff) <= least + 1e-6
     solution = place_best(topology, catalog, "quick").solution
     assert solution is not None
     assert solution.objective == cheapest.objective
@@ -134,14 +135,16 @@ def test_the_exact_polish_never_harms_and_its_bound_holds(catalog: Catalog) -> N
 def test_the_bound_lies_below_every_placement_that_was_ever_found(catalog: Catalog) -> None:
     topology = topology_of(catalog, 64, "hall: {nodes_per_rack: 4, rack_weight_kg: 2000, rows: [{name: A, racks: 10}, {name: B, racks: 10}]}\n")
     _, _, board = problem(topology, catalog)
-    costs = []
+    costs, state = [], None
     for seed in range(3):
         start = scratch(board)
         assert start is not None
         found = search(board, [start], seed, 1_500_000)
         assert found is not None
         costs.append(found[1])
-    assert solver_bound.lower_bound(board, max(costs), "quick") <= min(costs)
+        state = found[0]
+    assert state is not None
+    assert solver_bound.lower_bound(board, state, max(costs), 0.0, "quick") <= min(costs)
 
 
 def test_a_stopped_search_still_gives_the_best_fixed_arrangement(catalog: Catalog) -> None:
@@ -168,7 +171,7 @@ def test_ctrl_c_keeps_the_best_found(catalog: Catalog) -> None:
 
 
 def test_a_large_hall_is_searched_pod_by_pod(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solver, "SPOTS_MAX", 10)
+    monkeypatch.setitem(solver.SPOTS_MAX, "quick", 10)
     topology = topology_of(catalog, 128, "hall: {nodes_per_rack: 4, rack_weight_kg: 2000, rows: [{name: A, racks: 20}, {name: B, racks: 20}]}\n")
     placement = place_best(topology, catalog, "quick")
     assert check_placement(topology, placement) == []

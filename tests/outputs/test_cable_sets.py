@@ -31,6 +31,8 @@ PLANS = [
     ("hgx-b300", 20, "quantum-xdr", {}),
 ]
 
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
 End = tuple[str, str]
 Cables = Counter[tuple[frozenset[End], str]]
 """The two ends of a link, device and port, with the cable; "" where the format has no place for it."""
@@ -69,7 +71,7 @@ def netbox_rows(plan: Plan, prefix: str) -> list[dict[str, str]]:
 
 
 def test_ansible_has_both_ends_of_every_link(plan: Plan) -> None:
-    hosts = yaml.safe_load(render(plan, ["ansible"])["ansible-inventory.yaml"])["all"]["hosts"]
+    hosts = yaml.load(render(plan, ["ansible"])["ansible-inventory.yaml"], LOADER)["all"]["hosts"]
     found = Counter((frozenset({(device, p["interface"]), (p["peer"], p["peer_port"])}), p["cable"]) for device, facts in hosts.items() for p in facts["ports"])
     assert found == Counter(dict.fromkeys(expected(plan, "interface"), 2))
 
@@ -128,7 +130,7 @@ def _(plan: Plan, data: bytes) -> tuple[Cables, Cables]:
 
 @ethernet("containerlab")
 def _(plan: Plan, data: bytes) -> tuple[Cables, Cables]:
-    topology = yaml.safe_load(data)["topology"]
+    topology = yaml.load(data, LOADER)["topology"]
     devices = {name: node["labels"]["device"] for name, node in topology["nodes"].items()}
     found: Cables = Counter()
     for link in topology["links"]:
