@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .vendors.yaml_source import Source
 
 FAMILIES = ("spectrum-x", "tomahawk-6", "tomahawk-5", "quantum-ndr", "quantum-xdr")
-STYLES = ("rail", "pair", "single")
+STYLES = ("rail", "rail-only", "tor", "dual-tor", "pair", "single", "chassis")
 FAILING = ("leaf", "spine", "core", "cable", "rack")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -120,7 +120,7 @@ def plan(
     left_out: list[Problem] = []
     with _problems(as_json):
         what, source = _design(design, hall, {**flags, "seed": seed})
-        with _located(source), _progress(as_json) as tell:
+        with _progress(as_json) as tell:
             from .outputs import Options, render
             from .outputs.kubernetes import check_prefix
             from .outputs.slice import parse_slice
@@ -132,7 +132,8 @@ def plan(
             parse_slice(part)
             check_prefix(label_prefix)
             options = Options(slurm_version, label_prefix, part)
-            made = make_plan(what, _catalog(catalogs), tell, effort, keep, time_limit, jobs)
+            with _located(source):
+                made = make_plan(what, _catalog(catalogs), tell, effort, keep, time_limit, jobs)
             tell("writing")
             files = render(made, only.split(",") if only else None, options, left_out.append)
             write_plan(files, output, force)

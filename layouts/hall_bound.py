@@ -22,7 +22,8 @@ from .sizes import Size, device_sizes
 NEAR = 48
 """Nearest positions that are told apart; whatever lies beyond counts as the last of them."""
 
-CHUNK = 256
+BESIDE = 400
+"""Positions nearest through the air among which the nearest by route are looked for."""
 
 Served = tuple[tuple[int, int, Size, float, int], ...]
 """(kind, nodes of a rack, size, links to each node, racks)."""
@@ -57,20 +58,29 @@ def _port_heights_m(hall: Hall, height_ru: int) -> Floats:
 
 def _distances(hall: Hall) -> tuple[Floats, float, float]:
     """Routes between feet from each kind of position to the nearest others (ascending), within a rack at one height, and what a metre of height saves."""
-    spots = hall.free
+    spots, zero = hall.free, np.zeros(1)
     near = min(NEAR, len(spots) - 1)
-    rows = []
-    zero = np.zeros(1)
     own_m = float(np.sum([t[0] for t in route_terms_m(hall, spots[:1], spots[:1], zero, zero).values()]))
-    for begin in range(0, len(spots), CHUNK):
-        some = spots[begin : begin + CHUNK]
-        a, b = np.repeat(some, len(spots)), np.tile(spots, len(some))
-        floor = np.zeros(len(a))
-        route = np.round(np.sum(list(route_terms_m(hall, a, b, floor, floor).values()), axis=0), 6).reshape(len(some), len(spots))
-        route[np.arange(len(some)), begin + np.arange(len(some))] = -1.0
-        rows.append(np.sort(np.partition(route, near, axis=1)[:, : near + 1], axis=1)[:, 1:])
+    beside, beyond_m = _beside(hall)
+    a = np.repeat(spots, beside.shape[1])
+    floor = np.zeros(len(a))
+    route = np.round(np.sum(list(route_terms_m(hall, a, spots[beside.ravel()], floor, floor).values()), axis=0), 6).reshape(beside.shape)
+    route[beside == np.arange(len(spots))[:, None]] = -1.0
+    rows = np.sort(np.partition(route, near, axis=1)[:, : near + 1], axis=1)[:, 1:]
     fall = 1 + hall.routing.slack_percent / 100
-    return np.unique(np.concatenate(rows), axis=0), own_m, fall
+    return np.unique(np.minimum(rows, beyond_m[:, None]), axis=0), own_m, fall
+
+
+def _beside(hall: Hall) -> tuple[Ints, Floats]:
+    """For each free position the ones beside it, itself included, and how far through the air all others are at least (no route is shorter)."""
+    n = len(hall.free)
+    if n <= BESIDE:
+        return np.tile(np.arange(n), (n, 1)), np.full(n, np.inf)
+    from scipy.spatial import cKDTree
+
+    at = np.stack([hall.positions[c].to_numpy()[hall.free] for c in ("x_m", "y_m")], axis=1)
+    away_m, beside = cKDTree(at).query(at, k=BESIDE)
+    return np.asarray(beside, np.int64), np.asarray(away_m[:, -1], np.float64)
 
 
 def _signatures(topology: Topology, ground: Ground, tariff: Tariff, height: Ints) -> Counter[tuple[int, Served, Peers]]:

@@ -23,6 +23,9 @@ WORK = {"fixed": 2_000_000, "quick": 15_000_000, "normal": 150_000_000, "thoroug
 """Cells of cost tables that a search may fill, by effort: about 2 s, 30 s and 10 min on one core."""
 
 
+LEGS = {"fixed": 1, "quick": 1, "normal": 4, "thorough": 16}
+"""Searches that begin anew, each with a seed of its own and its share of the work."""
+
 POLISH = {"normal": 4.0, "thorough": 120.0}
 """Deterministic time of the exact polish."""
 
@@ -74,14 +77,17 @@ def solve(
     best: list[tuple[State, float]] = []
 
     def heard(state: State, cost: float) -> None:
-        best[:] = [(state, cost)]
-        tell(f"placing racks and switches: {cost / scale:,.0f} {unit}")
+        if not best or cost < best[0][1]:
+            best[:] = [(state, cost)]
+            tell(f"placing racks and switches: {cost / scale:,.0f} {unit}")
 
     status, bound, within = "feasible", simple, 0.0
     try:
         begin = [s for start in starts if (s := state_of(sites, *start)) is not None]
         fresh = scratch(board)
-        search(board, [*begin, *([] if fresh is None else [fresh])], topology.design.seed, WORK[effort], heard, stop, simple)
+        begin += [] if fresh is None else [fresh]
+        for leg in range(LEGS[effort]):
+            search(board, begin, topology.design.seed + leg, WORK[effort] // LEGS[effort], heard, stop, simple)
         if best and effort in ("normal", "thorough"):
             within, slots_open = conditional_bound(board, *best[0])
             polish_all(board, best[0][0], POLISH[effort], jobs, slots_open, heard, stop)
