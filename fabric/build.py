@@ -32,7 +32,7 @@ def build_topology(design: Design, catalog: Catalog) -> Topology:
     size, sizing = size_fabric(spec, _groups(design, spec, parts, at), at)
     names, os_problems = _os_names(spec, parts[0], size, at)
     problems += sizing + os_problems
-    if spec.ufm_links:
+    if spec.ufm_links and size is not None:
         problems += _ufm_problems(parts[0], catalog, f"{at}.ufm_links")
     if size is None:
         raise DesignError(problems)

@@ -79,8 +79,8 @@ def _beside(hall: Hall) -> tuple[Ints, Floats]:
     from scipy.spatial import cKDTree
 
     at = np.stack([hall.positions[c].to_numpy()[hall.free] for c in ("x_m", "y_m")], axis=1)
-    away_m, beside = cKDTree(at).query(at, k=BESIDE)
-    return np.asarray(beside, np.int64), np.asarray(away_m[:, -1], np.float64)
+    away_m, beside = (np.asarray(found) for found in cKDTree(at).query(at, k=BESIDE))
+    return beside.astype(np.int64), away_m[:, -1].astype(np.float64)
 
 
 def _signatures(topology: Topology, ground: Ground, tariff: Tariff, height: Ints) -> Counter[tuple[int, Served, Peers]]:

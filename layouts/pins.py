@@ -124,7 +124,7 @@ def pin_problems(topology: Topology, hall: Hall) -> list[Problem]:
         clash = {units[key] for unit in range(thing.ru, top + 1) if (key := (thing.rack, unit)) in units}
         problems.extend(Problem("existing-overlap", where, f"shares units of {thing.rack} with placement.existing.{other}") for other in sorted(clash))
         units.update({(thing.rack, unit): i for unit in range(thing.ru, top + 1)})
-    return problems or _contradictions(topology, hall)
+    return problems or (_contradictions(topology, hall) if spec.pins or spec.forbidden else [])
 
 
 def _contradictions(topology: Topology, hall: Hall) -> list[Problem]:

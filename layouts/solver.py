@@ -26,7 +26,7 @@ WORK = {"fixed": 2_000_000, "quick": 15_000_000, "normal": 150_000_000, "thoroug
 LEGS = {"fixed": 1, "quick": 1, "normal": 4, "thorough": 16}
 """Searches that begin anew, each with a seed of its own and its share of the work."""
 
-POLISH = {"normal": 4.0, "thorough": 120.0}
+POLISH = {"normal": 3.0, "thorough": 120.0}
 """Deterministic time of the exact polish."""
 
 POD_WORK = {"fixed": 200_000, "quick": 1_000_000, "normal": 10_000_000, "thorough": 200_000_000}

@@ -17,7 +17,7 @@ from .solver_polish import parts_of, polish
 from .solver_relax import NEVER, Branch, Pattern, Relaxed, ascend, relax
 from .solver_walk import Board, open_mask, pair_cost, slot_costs
 
-WORK = {"quick": 3_000_000, "normal": 100_000_000, "thorough": 5_000_000_000}
+WORK = {"quick": 3_000_000, "normal": 50_000_000, "thorough": 5_000_000_000}
 """Cells of cost tables that the relaxation may look at, by effort."""
 
 QUICK_SLOTS = 2_000

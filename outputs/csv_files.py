@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -35,7 +36,9 @@ def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
 def csv_bytes(table: pl.DataFrame) -> bytes:
     """Render a table: numbers with at most three decimals and no exponent, null and "" both as an empty cell."""
     plain = table.with_columns(cs.float().round(DECIMALS).map_batches(_decimal, return_dtype=pl.String), cs.string().replace("", None))
-    return plain.write_csv(line_terminator="\n").encode()
+    out = io.BytesIO()
+    plain.write_csv(out, line_terminator="\n")
+    return out.getvalue()
 
 
 def _decimal(numbers: pl.Series) -> pl.Series:

@@ -60,13 +60,13 @@ def labels(plan: Plan) -> pl.DataFrame:
 
 def _labels(plan: Plan) -> pl.DataFrame:
     """The labels beside the device, cage and connector of their end."""
-    return (
-        link_ends(plan)
-        .sort("link")
-        .group_by("cable", "end", "dev", "cage_no", "connector", maintain_order=True)
-        .agg(pl.col("device").first(), place("rack", "ru", "port", "device").alias("near"), place("peer_rack", "peer_ru", "peer_port", "peer_device").alias("far"))
-        .with_columns(pl.format("{} {} > {}", "cable", "near", "far").alias("text"))
-    )
+    ends = link_ends(plan)
+    key = ("cable", "end", "dev", "cage_no", "connector")
+    sides = (("near", ("rack", "ru", "port", "device")), ("far", ("peer_rack", "peer_ru", "peer_port", "peer_device")))
+    alone = ends.filter("alone").select(*key, "device", *[pl.format("{}-{}", spot(rack, ru), port).alias(name) for name, (rack, ru, port, _) in sides])
+    together = ends.filter(~pl.col("alone")).sort("link").group_by(key, maintain_order=True)
+    joined = together.agg(pl.col("device").first(), *[place(*columns).alias(name) for name, columns in sides])
+    return pl.concat([alone, joined]).with_columns(pl.format("{} {} > {}", "cable", "near", "far").alias("text"))
 
 
 def label_walk(plan: Plan) -> pl.DataFrame:
@@ -104,11 +104,12 @@ def findings(plan: Plan) -> pl.DataFrame:
 def link_ends(plan: Plan) -> pl.DataFrame:
     """Both ends of every link with names, places and cable, sorted by device, cage and port.
 
-    `end` is A or B as in the cables table; `connector` is the plug or fibre connector in the cage that the port is on.
+    `end` is A or B as in the cables table; `alone` when its cable carries no other link; `connector` is the plug or fibre connector in the cage that the port is on.
     """
-    links = plan.topology.links.with_columns(plan.cabling.cables["cable"].gather(plan.cabling.carried["cable_no"]))
+    cable_no = plan.cabling.carried["cable_no"]
+    links = plan.topology.links.with_columns(plan.cabling.cables["cable"].gather(cable_no), (plan.cabling.cables["links"].gather(cable_no) == 1).alias("alone"))
     named = {end: _named_ends(plan, end) for end in "ab"}
-    shared = links.select("link", "fabric", "tier", _known("rail"), _known("plane"), _known("gpu"), "gbps", "cable")
+    shared = links.select("link", "fabric", "tier", _known("rail"), _known("plane"), _known("gpu"), "gbps", "cable", "alone")
     halves = []
     for end, peer in ("ab", "ba"):
         far = named[peer].select(pl.col("device", "port", "rack", "ru").name.prefix("peer_"))
@@ -137,9 +138,14 @@ def _named_ends(plan: Plan, end: str) -> pl.DataFrame:
 
 def place(rack: str, ru: str, port: str, device: str) -> pl.Expr:
     """RACK-Uru-PORT of a group of link ends; ports of one device share the rack and unit (after TIA-606)."""
-    spot = pl.format("{}-U{}", rack, pl.col(ru).cast(pl.String).str.zfill(2))
-    together = pl.format("{}-{}", spot.first(), pl.col(port).str.join("+"))
-    return pl.when(pl.col(device).n_unique() == 1).then(together).otherwise(pl.format("{}-{}", spot, port).str.join("+"))
+    where = spot(rack, ru)
+    together = pl.format("{}-{}", where.first(), pl.col(port).str.join("+"))
+    return pl.when(pl.col(device).n_unique() == 1).then(together).otherwise(pl.format("{}-{}", where, port).str.join("+"))
+
+
+def spot(rack: str, ru: str) -> pl.Expr:
+    """RACK-Uru."""
+    return pl.format("{}-U{}", rack, pl.col(ru).cast(pl.String).str.zfill(2))
 
 
 def _known(column: str) -> pl.Expr:
