@@ -152,4 +152,6 @@ def measure(plan: Plan) -> dict[str, Any]:
         "oversubscription": proof.worst_leaf_oversubscription,
         "bisection_gbps": proof.by_flow_gbps,
         "non_blocking": proof.non_blocking,
+        "worst_load": round(plan.traffic["compute"].worst_load, 6),
+        "switches_passed": {f"{'equal' if hop.equal else 'unequal'} GPUs, {hop.where}": hop.most for hop in plan.hops["compute"]},
     }

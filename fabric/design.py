@@ -16,6 +16,7 @@ from ..vendors.models import Frozen
 from ..vendors.yaml_source import Source, parse_yaml, read_yaml, validate
 from .hall_spec import HallSpec
 from .placement_spec import PlacementSpec
+from .tables import TIERS, Tier
 
 NODES_MAX = 1_000_000
 """More nodes than this are a typing mistake, not a cluster."""
@@ -164,6 +165,7 @@ class CablesSpec(Frozen):
     max_length_m: dict[Literal["dac", "acc", "aec", "aoc", "mmf", "smf"], float] = Field(
         default_factory=dict, description="Longest cable trusted, per kind; 0 switches a kind off."
     )
+    copper_tiers: tuple[Tier, ...] = Field(TIERS, description="Tiers on which copper may be used; the others are all fibre.")
     spares_percent: float = Field(2.0, ge=0, le=100, description="Spares ordered of every cable, fibre and module, in percent, rounded up for each part and length.")
     currency: str = Field("USD", pattern=r"^[A-Z]{3}$", description="Currency of totals; prices in another one are listed but not added.")
 

@@ -6,9 +6,11 @@ A link's end `a` is the lower tier (node below leaf below spine); between equals
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
+
+Tier = Literal["node-leaf", "leaf-spine", "spine-core", "inter-switch"]
 
 NONE = -1
 """Stands for "not applicable" in pod, rail, plane and gpu columns."""
@@ -58,7 +60,7 @@ PORT_NAMES: dict[str, pl.DataType] = {
     "os_name": pl.String(),  # switch: same as port; node: RDMA and network device
 }
 
-TIERS = ("node-leaf", "leaf-spine", "spine-core", "inter-switch")
+TIERS: tuple[Tier, ...] = ("node-leaf", "leaf-spine", "spine-core", "inter-switch")
 
 
 def frame(schema: dict[str, pl.DataType], columns: dict[str, Any]) -> pl.DataFrame:

@@ -43,26 +43,29 @@ def uplinks_for(blocks: Sequence[Block], spines: int) -> tuple[tuple[int, ...], 
     return ups, tuple(min(up, multiple(b.last_least_uplinks, spines)) for up, b in zip(ups, blocks, strict=True))
 
 
+def with_spines(blocks: tuple[Block, ...], spines: int, radix: int, style: str, by_rail: bool) -> Size | None:
+    """Two tiers with that many spines (by_rail: in each of the rows) of `radix` ports; None when they cannot be shared evenly."""
+    found = uplinks_for(blocks, spines)
+    if found is None or most_load(blocks, *found, by_rail) > spines * radix:
+        return None
+    return Size(style, 2, blocks, *found, by_rail=by_rail, spines=spines, spine_down=max(most_load(blocks, *found, by_rail) // spines, 1))
+
+
+def spine_counts(blocks: tuple[Block, ...], radix: int, style: str, by_rail: bool) -> Iterator[Size]:
+    """Every two-tier size, the fewest spines first."""
+    top = min(b.most_uplinks for b in blocks)
+    return (size for d in range(1, top + 1) if (size := with_spines(blocks, d, radix, style, by_rail)))
+
+
 def two_tiers(spec: FabricSpec, parts: Parts, blocks: tuple[Block, ...], at: str, style: str, by_rail: bool = False) -> Sized:
     """Spines over all leaves (by_rail: over those of each row apart); (None, []) when there are too many leaves."""
     radix = spine_radix(spec, parts)
-
-    def with_spines(spines: int) -> Size | None:
-        found = uplinks_for(blocks, spines)
-        if found is None or most_load(blocks, *found, by_rail) > spines * radix:
-            return None
-        down = max(most_load(blocks, *found, by_rail) // spines, 1)
-        return Size(style, 2, blocks, *found, by_rail=by_rail, spines=spines, spine_down=down)
-
-    top = min(b.most_uplinks for b in blocks)
-    if spec.spines_per_plane:
-        asked = spec.spines_per_plane
-        groups = blocks[0].rows if by_rail else 1
-        size = with_spines(asked // groups) if asked % groups == 0 else None
-        if size is None and any(with_spines(d) for d in range(1, top + 1)):
-            return None, [_uneven(blocks, asked, groups, radix, [d * groups for d in range(1, top + 1) if with_spines(d)], by_rail, f"{at}.spines_per_plane")]
-        return size, []
-    return next((size for d in range(1, top + 1) if (size := with_spines(d))), None), []
+    if not spec.spines_per_plane:
+        return next(spine_counts(blocks, radix, style, by_rail), None), []
+    asked, groups = spec.spines_per_plane, blocks[0].rows if by_rail else 1
+    size = with_spines(blocks, asked // groups, radix, style, by_rail) if asked >= groups and asked % groups == 0 else None
+    possible = [other.spines * groups for other in spine_counts(blocks, radix, style, by_rail)] if size is None else []
+    return size, [_uneven(blocks, asked, groups, radix, possible, by_rail, f"{at}.spines_per_plane")] if possible else []
 
 
 def most_load(blocks: Sequence[Block], ups: Sequence[int], lasts: Sequence[int], by_rail: bool) -> int:
@@ -74,7 +77,7 @@ def most_load(blocks: Sequence[Block], ups: Sequence[int], lasts: Sequence[int],
 def _uneven(blocks: Sequence[Block], asked: int, groups: int, radix: int, possible: Sequence[int], by_rail: bool, where: str) -> Problem:
     near = sorted(sorted(possible, key=lambda d: abs(d - asked))[:4])
     each = asked // groups
-    found = uplinks_for(blocks, each) if asked % groups == 0 else None
+    found = uplinks_for(blocks, each) if asked % groups == 0 and each else None
     if asked % groups:
         why = f"{groups} rails have spines of their own, and {asked} is no multiple of {groups}"
     elif found is None:

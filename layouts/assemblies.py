@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from ..fabric.design import CablesSpec
 from ..vendors.catalog import Catalog
 from ..vendors.models import Copper, Fibre, Module, Part
 from .plugs import CageClass, module_fits, plug_fits
@@ -66,6 +67,12 @@ class OpticalChoice:
 
 
 Choice = CopperChoice | OpticalChoice
+
+
+def limits_on(policy: CablesSpec, tier: str) -> dict[str, float]:
+    """Longest cable of each kind that the design trusts on a tier; 0 is off."""
+    off = {} if tier in policy.copper_tiers else dict.fromkeys(("dac", "acc", "aec"), 0.0)
+    return {**{str(kind): length for kind, length in policy.max_length_m.items()}, **off}
 
 
 def trusted(kind: Kind, length_m: float, limits: Mapping[str, float]) -> bool:

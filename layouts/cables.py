@@ -16,7 +16,7 @@ from ..fabric.modes import part_warnings
 from ..fabric.topology import Topology
 from ..problems import DesignError, Problem
 from ..vendors.catalog import Catalog
-from .assemblies import Choice, CopperChoice, Group, best, connectors, copper_parts, fibres, modules_for, optical_types, options
+from .assemblies import Choice, CopperChoice, Group, best, connectors, copper_parts, fibres, limits_on, modules_for, optical_types, options
 from .cable_rows import cable_rows, module_rows, parts_of, shape_of
 from .placement import Placement
 from .plugs import CageClass
@@ -119,6 +119,7 @@ def groups_of(links: pl.DataFrame) -> pl.DataFrame:
             pl.len().alias("links"),
             pl.col("link").min().alias("first_link"),
             pl.col("route_m").max(),
+            pl.col("tier").first(),
             pl.col("a_class").unique().sort().alias("a_classes"),
             pl.col("b_class").unique().sort().alias("b_classes"),
             pl.col("shape").unique().sort().alias("shapes"),
@@ -129,13 +130,12 @@ def groups_of(links: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-SIGNATURE = ["a_cages", "b_cages", "links", "a_links", "b_links", "a_classes", "b_classes", "shapes"]
+SIGNATURE = ["a_cages", "b_cages", "links", "a_links", "b_links", "a_classes", "b_classes", "shapes", "tier"]
 
 
 def _choose(topology: Topology, catalog: Catalog, classes: Sequence[CageClass], links: pl.DataFrame, groups: pl.DataFrame) -> tuple[list[Choice], pl.DataFrame, list[Problem]]:
     """Decide each kind of group once for each length sold; adds column `choice` (row of the list) to the groups."""
     policy = topology.design.cables
-    limits: dict[str, float] = {str(kind): length for kind, length in policy.max_length_m.items()}
     choices: dict[tuple[object, ...], int] = {}
     values: list[Choice] = []
     stuck: dict[str, tuple[Group, tuple[str, ...], list[int]]] = {}
@@ -154,7 +154,7 @@ def _choose(topology: Topology, catalog: Catalog, classes: Sequence[CageClass], 
         rows = np.array(signature["row"])
         for step in np.unique(bins).tolist():
             inside = bins == step
-            found = options(group, float(steps[step]), catalog, limits, shapes) if step < len(steps) else []
+            found = options(group, float(steps[step]), catalog, limits_on(policy, signature["tier"]), shapes) if step < len(steps) else []
             if not found:
                 stuck.setdefault(f"{group} {shapes}", (group, shapes, []))[2].extend(rows[inside].tolist())
                 continue

@@ -16,7 +16,7 @@ import polars as pl
 from ..fabric.topology import Topology
 from ..vendors.catalog import Catalog
 from ..vendors.models import Part
-from .assemblies import Choice, CopperChoice, Group, best, fibre_length, fibres, options
+from .assemblies import Choice, CopperChoice, Group, best, fibre_length, fibres, limits_on, options
 from .cables import SIGNATURE, fibre_shapes, groups_of, lengths_sold, with_cages
 from .hall import Floats, Ints
 from .placement import Placement
@@ -219,7 +219,7 @@ def _mix(links: pl.DataFrame) -> pl.DataFrame:
 def _kind(signature: dict[str, object], classes: Sequence[CageClass], topology: Topology, catalog: Catalog) -> Kind:
     """Look up the choice of one kind of group at every length sold."""
     policy = topology.design.cables
-    limits: dict[str, float] = {str(kind): length for kind, length in policy.max_length_m.items()}
+    limits = limits_on(policy, str(signature["tier"]))
     numbers = {name: signature[name] for name in SIGNATURE[:5]}
     sides = {side: tuple(classes[c] for c in signature[side]) for side in ("a_classes", "b_classes")}  # type: ignore[attr-defined]
     group = Group(**numbers, **sides)  # type: ignore[arg-type]

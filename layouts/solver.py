@@ -90,7 +90,7 @@ def solve(
             search(board, begin, topology.design.seed + leg, WORK[effort] // LEGS[effort], heard, stop, simple)
         if best and effort in ("normal", "thorough"):
             within, slots_open = conditional_bound(board, *best[0])
-            polish_all(board, best[0][0], POLISH[effort], jobs, slots_open, heard, stop)
+            within = max(within, polish_all(board, best[0][0], POLISH[effort], jobs, slots_open, heard, stop))
         if best and effort != "fixed":
             bound = lower_bound(board, *best[0], simple, effort, stop)
             tell(f"placing racks and switches: {best[0][1] / scale:,.0f} {unit}, bound {bound / scale:,.0f}")

@@ -69,24 +69,29 @@ def parts_of(board: Board) -> list[Part] | None:
     return parts or None
 
 
-def polish_all(board: Board, state: State, limit: float, jobs: int, slots_open: Mask | None, heard: Callable[[State, float], None], stop: Callable[[], bool]) -> None:
-    """Polish all leaves at once where the model stays small, else pods by twos, each with its share of the time; `heard` is told of better states."""
+def polish_all(board: Board, state: State, limit: float, jobs: int, slots_open: Mask | None, heard: Callable[[State, float], None], stop: Callable[[], bool]) -> float:
+    """Polish all leaves at once where the model stays small, else pods by twos, each with its share of the time; `heard` is told of better states.
+
+    Returns a bound for these upper switches, 0 where none was proved.
+    """
     parts = parts_of(board)
     if parts is None:
-        return
+        return 0.0
     slots = board.sites.slot_count
     if slots_open is not None:
         slots = int(slots_open.sum())
     whole = len(parts) * slots * len(board.sites.spots) <= CELLS_MAX
     sets = [set(range(len(parts)))] if whole else [{i, j} for i in range(len(parts)) for j in range(i + 1, len(parts))][:PAIRS_MAX]
-    cost = total_cost(board, state)
+    cost, bound = total_cost(board, state), 0.0
     for some in sets:
         if stop():
             break
         found = polish(board, state, limit / len(sets), jobs, some, slots_open if whole else None)
+        bound = found.bound if whole and found is not None else bound
         if found is not None and found.cost < cost - 1e-6 and is_sound(board.sites, found.state):
             state, cost = found.state, found.cost
             heard(state, cost)
+    return bound
 
 
 def polish(board: Board, state: State, limit: float, jobs: int = 1, free: set[int] | None = None, slots_open: Mask | None = None, upper: Floats | None = None) -> Polished | None:

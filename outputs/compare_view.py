@@ -38,7 +38,7 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("bisection_gbps", "bisection, Gb/s"),
     ("non_blocking", "non-blocking"),
     ("worst_load", "worst link load"),
-    ("hops", "switches passed"),
+    ("switches_passed", "switches passed"),
 )
 """Figure -> what the table calls it."""
 
@@ -71,7 +71,9 @@ def _shown(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
-        return ", ".join(f"{count:,} {kind}" if isinstance(count, int) else f"{kind} {count}" for kind, count in value.items())
+        if key == "switches_passed":
+            return ", ".join(f"{where}: {count if count is not None else 'by NVLink'}" for where, count in value.items())
+        return ", ".join(f"{count:,} {kind}" for kind, count in value.items())
     if isinstance(value, float):
         return f"{value:,.0f}" if key == "network_price" else f"{value:,.6g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -52,10 +52,10 @@ def main() -> None:
             plain = f", plain annealing {anneal(board, start, asked.annealing)[1]:,.0f}"
         fixed = ", ".join(f"{k} {v:,.0f}" if v is not None else f"{k} -" for k, v in found.baselines.items())
         saved = 100 * (found.objective / found.baseline - 1)
-        within = 100 * (found.objective - found.bound_within) / found.objective
+        within = f" ({100 * (found.objective - found.bound_within) / found.objective:.2f} % with the spines where they are)" if found.bound_within else ""
         print(
-            f"{name:>4}: {found.objective:,.0f} {found.unit} ({saved:+.1f} %, target {TARGETS[name]:+.0f} %), gap {found.gap_percent:.2f} % "
-            f"({within:.2f} % with the spines where they are), {found.status}, {seconds:.1f} s{plain}\n      {fixed}",
+            f"{name:>4}: {found.objective:,.0f} {found.unit} ({saved:+.1f} %, target {TARGETS[name]:+.0f} %), gap {found.gap_percent:.2f} %{within}, "
+            f"{found.status}, {seconds:.1f} s{plain}\n      {fixed}",
             flush=True,
         )
 
