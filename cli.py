@@ -87,9 +87,9 @@ def new(catalogs: tuple[Path, ...], **flags: Any) -> None:
 @click.option(
     "--effort",
     type=click.Choice(("fixed", "quick", "normal", "thorough")),
-    default="quick",
+    default="fixed",
     show_default=True,
-    help="Effort of the placement search: none, about 2 s, 30 s, 10 min.",
+    help="Placement: the reference arrangement, or a search for cheaper cabling of about 2 s, 30 s or 10 min.",
 )
 @click.option("--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", help="End the placement search by the clock; the same design may then give other places.")
 @click.option("--keep", type=click.Path(path_type=Path), metavar="PLAN", help="Folder of an earlier plan: what it placed stays where it is.")

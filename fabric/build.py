@@ -17,7 +17,7 @@ from .ports import node_port_names, switch_port_name
 from .sizing import Group, Size
 from .styles import size_fabric
 from .tables import PORT_NAMES, frame
-from .tiers import core_radix, spine_radix
+from .tiers import core_radix, spine_radix, uplinks_for
 from .topology import CageUse, FabricFacts, Profile, Topology
 from .wiring import Wiring, hand_out
 
@@ -119,11 +119,12 @@ def _spread_remarks(wiring: Wiring, at: str) -> list[Problem]:
             what = f"a leaf of {block.parts.node.model} gets {block.uplinks} uplinks where {block.size.least_uplinks} keep the oversubscription"
             note(what, f"{size.spines} spines share {block.uplinks} evenly, {block.uplinks // size.spines} to each")
     radix = spine_radix(wiring.spec, wiring.parts)
-    load = int(wiring.groups["down"].max() or 0) * size.spines  # type: ignore[arg-type, operator]
+    load = max(wiring.groups["down"].to_list()) * size.spines
     bare = -(-load // (radix - size.spine_up))
-    if size.spines > bare and not wiring.spec.spines_per_plane:
+    if size.spines > bare:
         what = f"{size.spines} spines in a group where the ports of {bare} would do; {radix - size.spine_up - load // size.spines} ports of each stay dark"
-        note(what, f"{bare} spines do not share the uplinks of a leaf evenly")
+        even = uplinks_for(size.blocks, bare) is not None
+        note(what, "the design asks for more" if even else f"{bare} spines do not share the uplinks of a leaf evenly")
     if size.cores:
         ups = int(wiring.groups["up"].sum())
         bare = -(-ups // core_radix(wiring.spec, wiring.parts))

@@ -19,7 +19,7 @@ from .solver_walk import Board, node_cost, open_mask, slot_costs, total_cost
 CELLS_MAX = 100_000
 """Parts x slots x spots up to which all leaves are polished at once."""
 
-PAIRS_MAX = 28
+PAIRS_MAX = 6
 """Pairs of pods polished in a larger hall."""
 
 

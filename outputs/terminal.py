@@ -53,6 +53,8 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str | Text]]:
     racks, cables = facts["racks"], facts["cables"]
     kept = f", {racks['reserved']:,} more kept for growth" if racks["reserved"] else ""
     yield "racks", f"{_count(racks['used'], 'rack')}{kept}, {racks['power_kw']:,.1f} kW at most"
+    if facts["placement"]["effort"] != "fixed":
+        yield "places", _placement(facts["placement"])
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in cables["by_kind"].items() if count)
     copper = sum(cables["by_kind"][kind] for kind in COPPER)
     share = f"; {_percent(copper / cables['total'])} copper" if cables["total"] else ""
@@ -63,6 +65,13 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str | Text]]:
 def _percent(share: float) -> str:
     """Whole percent, of which neither a little reads as none nor nearly all as all."""
     return "<1%" if 0 < share < 0.005 else ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
+
+
+def _placement(found: dict[str, Any]) -> str:
+    """What the search found, against the best fixed arrangement and the proved bound."""
+    unit, saved = found["unit"], 100 * (1 - found["objective"] / found["baseline"]) if found["baseline"] else 0.0
+    text = f"{found['objective']:,.0f} {unit}, {saved:.1f}% less than the best fixed arrangement ({found['baseline']:,.0f})"
+    return text + ("; proved optimal" if found["status"] == "optimal" else f"; no placement saves more than {found['gap_percent']:.1f}% of that (bound {found['bound']:,.0f})")
 
 
 def _growth(facts: dict[str, Any]) -> str:

@@ -159,12 +159,12 @@ def _dangling(
             problems.append(Problem("catalog", "families.yaml", f"family {family} names switch {model!r}", fix=did_you_mean(model, parts["switches"])))
     every = {n: part for found in parts.values() for part in found.values() for n in (part.model, *part.part_numbers)}
     for price in prices:
-        part = every.get(price.part)
-        if part is None:
+        priced = every.get(price.part)
+        if priced is None:
             what = f"a price names part {price.part!r}, which the catalog does not have"
             problems.append(Problem("catalog", "prices", what, "it would price nothing", did_you_mean(price.part, every)))
-        elif price.length_m is not None and price.length_m not in getattr(part, "lengths_m", {}):
-            lengths = ", ".join(f"{length:g}" for length in getattr(part, "lengths_m", {})) or "not by length"
+        elif price.length_m is not None and price.length_m not in getattr(priced, "lengths_m", {}):
+            lengths = ", ".join(f"{length:g}" for length in getattr(priced, "lengths_m", {})) or "not by length"
             what = f"a price of {price.part} at {price.length_m:g} m, a length it is not sold in"
             problems.append(Problem("catalog", "prices", what, "it would price nothing", f"it is sold in: {lengths}"))
         if price.source not in sources:

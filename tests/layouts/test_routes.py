@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -88,12 +89,12 @@ def test_the_terms_of_a_route_sum_to_it(built: Build, catalog: Catalog) -> None:
     assert (routes.select(pl.min_horizontal(TERMS)).to_series() >= 0).all()
 
 
-def test_every_present_link_has_one_route_in_link_order(by_hand: Build, catalog: Catalog) -> None:
-    present = [True] * 27
-    present[3] = False
-    topology = a_few_pods(by_hand, every_pair(), present)
-    routes = route_lengths(topology, place(topology, catalog))
-    assert routes["link"].to_list() == [i for i, pair in enumerate(every_pair()) if 3 not in pair]
+def test_every_link_has_one_route_in_link_order_and_links_to_come_may_ask_as_well(built: Build, catalog: Catalog) -> None:
+    topology = built(40, grow_to=64)
+    placement = place(topology, catalog)
+    assert route_lengths(topology, placement)["link"].to_list() == topology.links["link"].to_list()
+    later = replace(topology, links=topology.future)
+    assert route_lengths(later, placement)["link"].to_list() == topology.future["link"].to_list() != []
 
 
 def test_ends_name_the_racks_and_units_of_their_devices(built: Build, catalog: Catalog) -> None:
