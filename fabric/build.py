@@ -114,6 +114,9 @@ def _spread_remarks(wiring: Wiring, at: str) -> list[Problem]:
 
     if not size.spines:
         return found
+    if sum(b.size.leaves for b in wiring.blocks) == 1:
+        what = f"a plane has one leaf, so its {size.spines} spines carry nothing"
+        found.append(Problem("idle-spines", at, what, "traffic turns on the leaf", "remove spines_per_plane, rails_per_leaf and nodes_per_su, or use style single", "warning"))
     for block in wiring.blocks:
         if block.uplinks > block.size.least_uplinks:
             what = f"a leaf of {block.parts.node.model} gets {block.uplinks} uplinks where {block.size.least_uplinks} keep the oversubscription"

@@ -22,6 +22,7 @@ def splits(net: Net, seed: int) -> Iterator[tuple[str, Mask]]:
         weight = np.bincount(twins, weights=net.of_leaves(), minlength=count)
         random = np.random.Generator(np.random.PCG64(seed))
         orders = [("SU", _of_twin(net.pod, twins, count)), ("group", _of_twin(net.group, twins, count)), ("rail", _of_twin(net.rail, twins, count))]
+        orders.append(("most oversubscribed leaves", _by_share(net, twins, count, weight)))
         orders += [(f"random leaves {i + 1}", random.permutation(count)) for i in range(RANDOM_SPLITS)]
         for name, order in orders:
             half = lower_half(order, weight)
@@ -62,6 +63,15 @@ def worse_split(net: Net, seed: int, start: Mask, carried: Callable[[Mask], floa
             found = mask if part < least else found
             half, least = tried, part
     return found
+
+
+def _by_share(net: Net, twins: Ints, count: int, weight: np.ndarray) -> Ints:
+    """Order of the leaves by uplink bandwidth for each of endpoint bandwidth, the scarcest first: together they are the worst half to cut off."""
+    up = np.bincount(twins, weights=net.up()[: net.leaves], minlength=count)
+    share = np.round(up / np.maximum(weight, 1), 9)
+    order = np.empty(count, dtype=np.int64)
+    order[np.lexsort((np.arange(count), share))] = np.arange(count)
+    return order
 
 
 def _of_twin(values: Ints, twins: Ints, count: int) -> Ints:
