@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FAMILIES = ("spectrum-x", "tomahawk-6", "tomahawk-5", "quantum-ndr", "quantum-xdr")
 STYLES = ("rail", "rail-only", "tor", "dual-tor", "pair", "single", "chassis")
+EFFORTS = ("fixed", "quick", "normal", "thorough")
 FAILING = ("leaf", "spine", "core", "cable", "rack")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -86,7 +87,7 @@ def new(catalogs: tuple[Path, ...], **flags: Any) -> None:
 @click.option("--hall", type=click.Path(path_type=Path), help="YAML file of the hall, in place of the design's.")
 @click.option(
     "--effort",
-    type=click.Choice(("fixed", "quick", "normal", "thorough")),
+    type=click.Choice(EFFORTS),
     default="fixed",
     show_default=True,
     help="Placement: the reference arrangement, or a search for cheaper cabling of about 2 s, 30 s or 10 min.",
@@ -153,11 +154,12 @@ def plan(
 @main.command()
 @click.argument("design", type=click.Path(path_type=Path))
 @click.option("--hall", type=click.Path(path_type=Path), help="YAML file of the hall, in place of the design's.")
+@click.option("--effort", type=click.Choice(EFFORTS), default="fixed", show_default=True, help="Placement, as for plan: racks and cable ids depend on it.")
 @click.option("--fail", metavar="KIND:NAME,...", multiple=True, help="Say what is left when these fail: leaf:, spine:, core:, cable: or rack: and a name; repeatable.")
 @click.option("--fail-any", type=click.Choice(FAILING), help="Find the worst single failure of a kind; one of each class of identical things is tried.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON on stdout.")
 @_catalog_option
-def check(design: Path, hall: Path | None, fail: tuple[str, ...], fail_any: str | None, as_json: bool, catalogs: tuple[Path, ...]) -> None:
+def check(design: Path, hall: Path | None, effort: str, fail: tuple[str, ...], fail_any: str | None, as_json: bool, catalogs: tuple[Path, ...]) -> None:
     """Plan and prove a DESIGN file, print its findings and what is left after failures, write nothing."""
     found: list[Problem] = []
     with _problems(as_json):
@@ -167,7 +169,7 @@ def check(design: Path, hall: Path | None, fail: tuple[str, ...], fail_any: str 
             from .outputs.terminal import print_problems, print_summary
             from .plan import make_plan
 
-            made = make_plan(what, _catalog(catalogs), tell)
+            made = make_plan(what, _catalog(catalogs), tell, effort)
             found = locate(made.findings, source)
             tell("letting things fail")
             damage = made.what_if(*fail) if fail else None
@@ -233,7 +235,7 @@ def compare(designs: tuple[Path, ...], vary: tuple[str, ...], as_json: bool, cat
             _say(comparison_json(measured))
         else:
             print_comparison(measured, _console(stderr=False))
-    if not any(figures for _, figures, _ in measured):
+    if not all(figures for _, figures, _ in measured):
         sys.exit(1)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from .fabric.design import Design, locate
+from .fabric.design import Design, FabricSpec, NodesSpec, locate
 from .fabric.new_design import FLAGS
 from .plan import Plan, make_plan
 from .problems import DesignError, Problem, did_you_mean
@@ -49,15 +49,19 @@ def variants(source: Source, vary: Sequence[str], prefix: str = "") -> list[Vari
     A varied family drops the switch models of the design, which belong to another.
     """
     axes: list[list[tuple[str, str, Any]]] = []
-    problems = []
+    problems: list[Problem] = []
+    seen: set[str] = set()
     for text in vary:
         name, equals, values = text.partition("=")
-        field = FLAGS[name.replace("-", "_")].field if name.replace("-", "_") in FLAGS else name
-        if not equals or not values or field.split(".")[0] not in Design.model_fields:
-            known = [flag.replace("_", "-") for flag in FLAGS]
-            problems.append(
-                Problem("vary", f"--vary {text}", f"{name!r} is no field of a design" if equals else "has no values", "", f"write field=value,value; {did_you_mean(name, known)}")
-            )
+        field = _field_of(name)
+        if equals and (not all(values.split(",")) or len(set(values.split(","))) < len(values.split(",")) or field in seen):
+            problems.append(Problem("vary", f"--vary {text}", "names a field or a value twice, or an empty one", fix="write field=value,value once for each field"))
+            continue
+        seen.add(field)
+        if not equals or field.split(".")[0] not in Design.model_fields:
+            known = [*(flag.replace("_", "-") for flag in FLAGS), *FabricSpec.model_fields, *NodesSpec.model_fields]
+            what = f"{name!r} is no field of a design" if equals else "has no values"
+            problems.append(Problem("vary", f"--vary {text}", what, "", f"write field=value,value; {did_you_mean(name, known)}"))
             continue
         axes.append([(name, field, parse_yaml(f"v: {value}", text).data["v"]) for value in values.split(",")])
     count = 1
@@ -68,6 +72,17 @@ def variants(source: Source, vary: Sequence[str], prefix: str = "") -> list[Vari
     if problems:
         raise DesignError(problems)
     return [_variant(source, choice, prefix) for choice in product(*axes)]
+
+
+def _field_of(name: str) -> str:
+    """Path of a field given as a flag, as a field of the compute fabric or of the nodes, or as a path."""
+    flag = name.replace("-", "_")
+    if flag in FLAGS:
+        return FLAGS[flag].field
+    for section, model in (("fabrics.compute", FabricSpec), ("nodes", NodesSpec)):
+        if name.split(".")[0] in model.model_fields and name.split(".")[0] not in Design.model_fields:
+            return f"{section}.{name}"
+    return name
 
 
 def _variant(source: Source, choice: Sequence[tuple[str, str, Any]], prefix: str) -> Variant:
@@ -144,13 +159,15 @@ def measure(plan: Plan) -> dict[str, Any]:
         "copper_links_percent": round(100 * links.filter(copper).height / max(links.height, 1), 2),
         "modules": plan.cabling.modules.height,
         "longest_cable_m": plan.cabling.cables["length_m"].max(),
-        "network_price": round(float((priced["total"] - priced["unit_price"] * priced["spares"]).sum()), 2),
+        "network_price": round(float((priced["total"] - priced["unit_price"] * priced["spares"]).sum()), 2) if priced.height else None,
         "currency": currency,
         "unpriced_rows": network.height - priced.height,
         "racks": int((~plan.placement.racks["reserved"]).sum()),
         "power_kw": round(float(plan.placement.racks["power_w"].sum()) / 1000, 1),
         "oversubscription": proof.worst_leaf_oversubscription,
+        "core_oversubscription": proof.worst_spine_oversubscription if facts.tiers == 3 else None,
         "bisection_gbps": proof.by_flow_gbps,
+        "bisection_percent": round(100 * min((split.by_flow_gbps / split.half_gbps for split in proof.splits if split.half_gbps), default=1.0), 3),
         "non_blocking": proof.non_blocking,
         "worst_load": round(plan.traffic["compute"].worst_load, 6),
         "switches_passed": {f"{'equal' if hop.equal else 'unequal'} GPUs, {hop.where}": hop.most for hop in plan.hops["compute"]},

@@ -13,7 +13,7 @@ class RailLeft:
     rail: int
     plane: int
     nodes_without: int
-    """Working nodes that lost this rail."""
+    """Working nodes that no longer meet most others on this rail."""
     uplinks_left: float
     """Worst leaf of the rail: part of its uplinks that is left."""
     core_links_left: float

@@ -17,7 +17,7 @@ from .check_report import end_links
 from .damage import Damage, RailLeft
 from .net import Ints, Mask, Net, net_of
 from .sameness import classes, number, part_sizes
-from .splits import splits
+from .splits import SCARCE, splits
 from .topology import Topology
 from .traffic import worst_traffic
 
@@ -58,13 +58,37 @@ def worst_single(topology: Topology, kind: str, rack_of: Sequence[str] = (), cab
     before = _before(topology, fabric)
     table = _things(topology, before.net, kind, rack_of, cable_of)
     if table.is_empty():
-        raise DesignError([Problem("fail", "--fail-any", f"the plan has no {kind}", fix=f"use one of {', '.join(KINDS)}")])
+        others = [k for k in KINDS if k not in SWITCHES or (topology.devices["role"] == k).any()]
+        raise DesignError([Problem("fail", "--fail-any", f"the plan has no {kind}", fix=f"use one of {', '.join(others)}")])
+    table = table.with_columns(code=pl.col("code") * 8 + pl.Series(_scarce_side(topology, before, table["order"].to_numpy(), kind)))
     key = table.group_by("name").agg(pl.col("code").sort(), *(pl.col(c).n_unique() for c in ("pod", "group", "plane")), first=pl.col("order").min()).sort("first")
     tried = key.unique(["code", "pod", "group", "plane"], keep="first", maintain_order=True)["name"].to_list()
     dead = [_dead(topology, kind, name, rack_of, cable_of) for name in tried]
     found = [(_damage(topology, before, [f"{kind}:{name}"], [d]), d) for name, d in zip(tried, dead, strict=True)]
     worst, gone = min(found, key=lambda f: _gravity(f[0]))
     return _with_traffic(topology, worst, [gone]), len(tried), key.height
+
+
+def _scarce_side(topology: Topology, before: _Before, order: Ints, kind: str) -> Ints:
+    """How things lie to the half of the most oversubscribed leaves, which cuts through classes of identical ones.
+
+    1 for a leaf inside, 2 more where the cut goes through its SU, 4 more where it goes through its group.
+    """
+    net, side = before.net, np.zeros(topology.devices.height, dtype=np.int64)
+    mask = dict(before.masks).get(SCARCE)
+    if mask is not None:
+        inside = np.zeros(net.leaves, dtype=np.int64)
+        inside[net.leaf[mask]] = 1
+        code = inside.copy()
+        for weight, of in ((2, net.pod[: net.leaves]), (4, net.group[: net.leaves])):
+            row = np.unique(of, return_inverse=True)[1].ravel()
+            share = np.bincount(row, weights=inside) / np.bincount(row)
+            code += weight * ((share[row] > 0) & (share[row] < 1))
+        side[net.dev[: net.leaves]] = code
+    if kind != "cable":
+        return side[order]
+    ends = topology.links.select("a_dev", "b_dev").to_numpy()[order]
+    return np.asarray(side[ends].max(axis=1))
 
 
 def _gravity(damage: Damage) -> tuple[float, ...]:
@@ -140,7 +164,7 @@ def _damage(topology: Topology, before: _Before, names: Sequence[str], dead: Seq
         worst_split=split,
         nodes_down=tuple(down["device"].to_list()),
         cut_off=tuple(topology.devices["device"].gather(cut).to_list()),
-        rails=tuple(_rails(topology, before.net, net, joined, alive, gone)),
+        rails=tuple(_rails(topology, before.net, net, alive, gone)),
         worst_load=0.0,
         worst_link="",
         worst_load_before=before.load,
@@ -165,10 +189,15 @@ def _alive(topology: Topology, dead: Sequence[_Dead]) -> tuple[Mask, Mask]:
     return alive, gone
 
 
+def _pieces(net: Net) -> Ints:
+    """Number of the connected piece that each leaf is in."""
+    joined = coo_array((np.ones(len(net.low)), (net.low, net.high)), shape=(net.size, net.size))
+    return np.asarray(connected_components(joined, directed=False)[1][: net.leaves], dtype=np.int64)
+
+
 def _main_piece(net: Net) -> Mask:
     """Leaves of the piece with most endpoint bandwidth of each domain."""
-    joined = coo_array((np.ones(len(net.low)), (net.low, net.high)), shape=(net.size, net.size))
-    piece = connected_components(joined, directed=False)[1][: net.leaves].astype(np.int64)
+    piece = _pieces(net)
     own = number(net.domain, piece)
     weight = np.bincount(own, weights=net.of_leaves())
     best = np.zeros(int(net.domain.max(initial=-1)) + 1)
@@ -179,16 +208,22 @@ def _main_piece(net: Net) -> Mask:
     return np.asarray(own == own[first[net.domain]])
 
 
-def _rails(topology: Topology, before: Net, after: Net, joined: Mask, alive: Mask, gone: Mask) -> Iterator[RailLeft]:
+def _rails(topology: Topology, before: Net, after: Net, alive: Mask, gone: Mask) -> Iterator[RailLeft]:
     """Rails that lost nodes or uplinks."""
     row = np.full(topology.devices.height, -1)
     row[before.dev[: before.leaves]] = np.arange(before.leaves)
     ends = end_links(topology, before.fabric)
     ends = ends.select("a_dev", "rail", "plane", leaf=pl.Series(row[ends["b_dev"].to_numpy()]), works=pl.Series(alive[ends["link"].to_numpy()]))
     ends = ends.filter(~pl.Series(gone[ends["a_dev"].to_numpy()]))
-    reached = ends.with_columns(works=pl.col("works") & pl.Series(joined[ends["leaf"].to_numpy()])).group_by("rail", "plane", "a_dev").agg(pl.col("works").any())
-    without = {(rail, plane): count for rail, plane, count in reached.filter(~pl.col("works")).group_by("rail", "plane").len().iter_rows()}
-    left = _part(after.up(), before.up())
+    ends = ends.with_columns(piece=pl.Series(_pieces(after)[ends["leaf"].to_numpy()]))
+    sizes = ends.filter("works").group_by("rail", "plane", "piece").agg(pl.col("a_dev").n_unique().alias("nodes")).sort("nodes", "piece", descending=[True, False])
+    main = sizes.unique(["rail", "plane"], keep="first", maintain_order=True).select("rail", "plane", pl.col("piece").alias("main"))
+    there = (pl.col("works") & (pl.col("piece") == pl.col("main"))).fill_null(False)
+    reached = ends.join(main, on=["rail", "plane"], how="left").group_by("rail", "plane", "a_dev").agg(there.any().alias("there"))
+    without = {(rail, plane): count for rail, plane, count in reached.filter(~pl.col("there")).group_by("rail", "plane").len().iter_rows()}
+    real = int((before.dev >= 0).sum())  # what links of a pair are bent over comes and goes with them
+    left = np.ones(before.size)
+    left[:real] = _part(after.up()[:real], before.up()[:real])
     failed = np.isin(before.dev, np.flatnonzero(gone))
     left[failed & (before.level == 2)] = 1.0  # a spine that failed shows in the uplinks of its leaves
     lowest = np.ones(before.size)

@@ -62,7 +62,11 @@ class PowerGroupSpec(Frozen):
 class PlacementSpec(Frozen):
     """How racks and switches are placed; by default the search is free."""
 
-    arrangement: Arrangement = Field("auto", description="A fixed arrangement to force; auto takes the cheapest of four fixed ones and what the search finds.")
+    arrangement: Arrangement = Field(
+        "auto",
+        description="A fixed arrangement to force; auto is the reference arrangement (amid-su), or with an effort of the search the cheapest "
+        "of the four fixed ones and what it finds.",
+    )
     pins: tuple[PinSpec, ...] = Field((), description="Devices that may stand only in certain rows or racks.")
     forbidden: tuple[RackWord, ...] = Field((), description="Racks that this plan must leave alone.")
     existing: tuple[ExistingSpec, ...] = Field((), description="Equipment that stands already; its units, power and weight are not there to take.")

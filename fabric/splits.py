@@ -10,6 +10,7 @@ from .net import Ints, Mask, Net
 from .sameness import number
 
 RANDOM_SPLITS = 4
+SCARCE = "most oversubscribed leaves"
 SEARCH_LEAVES = 256
 """Fabrics with more leaves in a plane than this are not searched for a worse split."""
 SEARCH_STEPS = 60
@@ -22,7 +23,7 @@ def splits(net: Net, seed: int) -> Iterator[tuple[str, Mask]]:
         weight = np.bincount(twins, weights=net.of_leaves(), minlength=count)
         random = np.random.Generator(np.random.PCG64(seed))
         orders = [("SU", _of_twin(net.pod, twins, count)), ("group", _of_twin(net.group, twins, count)), ("rail", _of_twin(net.rail, twins, count))]
-        orders.append(("most oversubscribed leaves", _by_share(net, twins, count, weight)))
+        orders.append((SCARCE, _by_share(net, twins, count, weight)))
         orders += [(f"random leaves {i + 1}", random.permutation(count)) for i in range(RANDOM_SPLITS)]
         for name, order in orders:
             half = lower_half(order, weight)

@@ -128,7 +128,7 @@ def three_tiers(spec: FabricSpec, parts: Parts, blocks: tuple[Block, ...], at: s
         built = sum(g.count for g in spine_groups(best[1])) * best[1].spines
         if built != spec.spines_per_plane:
             what = f"{spec.spines_per_plane} spines per plane, but three tiers with an even spread take {built}"
-            return None, [Problem("spine-count", f"{at}.spines_per_plane", what, "spines come in equal groups there", "leave spines_per_plane out, or set sus_per_group")]
+            return None, [Problem("spine-count", f"{at}.spines_per_plane", what, "spines come in equal groups there", f"set it to {built}, or leave it out")]
     return (best[1] if best else None), []
 
 

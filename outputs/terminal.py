@@ -90,11 +90,13 @@ def _fabric_lines(name: str, fabric: dict[str, Any]) -> Iterator[tuple[str, str 
     yield "links", links + (f"; {pair} between each leaf and spine" if pair else "")
     proof, ratio = fabric["bisection"], fabric["oversubscription"]
     good = min(proof["by_count_gbps"], proof["by_flow_gbps"]) >= proof["required_gbps"]
-    verdict = "non-blocking" if proof["non_blocking"] else f"{_ratio(ratio['designed'])} as designed" if good else "NOT ENOUGH"
+    above = f", {_ratio(ratio['designed_core'])} towards the cores" if fabric["tiers"] == 3 and ratio["designed_core"] != 1 else ""
+    verdict = "non-blocking" if proof["non_blocking"] else f"{_ratio(ratio['designed'])}{above} as designed" if good else "NOT ENOUGH"
     text = Text(f"bisection {_tbps(proof['required_gbps'])} needed, {_tbps(proof['by_count_gbps'])} by count, {_tbps(proof['by_flow_gbps'])} by flow: ")
     yield "proof", text.append(verdict, style="bold green" if good else "bold red")
     yield "traffic", _traffic_line(fabric)
-    yield "ratio", f"oversubscription {_ratio(ratio['designed'])} designed, {_ratio(ratio['worst_leaf'])} at the worst leaf, {_ratio(ratio['worst_tier'])} over the tier"
+    core = f", {_ratio(ratio['designed_core'])} designed and {_ratio(ratio['worst_spine'])} at the worst spine towards the cores" if fabric["tiers"] == 3 else ""
+    yield "ratio", f"oversubscription {_ratio(ratio['designed'])} designed, {_ratio(ratio['worst_leaf'])} at the worst leaf, {_ratio(ratio['worst_tier'])} over the tier{core}"
 
 
 def _traffic_line(fabric: dict[str, Any]) -> str:

@@ -38,7 +38,14 @@ def size_dual(spec: FabricSpec, groups: Sequence[Group], at: str) -> Sized:
         if group.parts.ports_per_gpu % 2:
             node, planes = group.parts.node, group.parts.planes
             what = f"{group.parts.nic.name} NICs of {node.model} have {group.parts.ports_per_gpu} port in each of {planes} plane{'s' if planes > 1 else ''}, dual-tor needs two"
-            problems.append(Problem("dual-tor", f"{at}.style", what, fix="set planes: 1 for NICs that run two ports, or use style tor"))
+            problems.append(
+                Problem(
+                    "dual-tor",
+                    f"{at}.style",
+                    what,
+                    fix="set planes: 1 for NICs that run two ports, or use style tor" if group.parts.planes > 1 else "choose a node whose NICs run two ports, or use style tor",
+                )
+            )
     return (None, problems) if problems else fewest_tiers(spec, groups, [Shape((g.parts.rails,), sides=2) for g in groups], "dual-tor", at, by_rail=False)
 
 

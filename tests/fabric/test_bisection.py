@@ -11,7 +11,9 @@ import networkx as nx
 import polars as pl
 import pytest
 
+from railplan import parse_design
 from railplan.fabric.bisection import Proof, check_bisection, prove
+from railplan.fabric.build import build_topology
 from railplan.fabric.graph import to_graph
 from railplan.fabric.net import net_of
 from railplan.fabric.splits import splits
@@ -248,11 +250,19 @@ def test_two_rails_that_share_a_leaf_reach_each_other(built):
     assert prove(without(topology, uplinks), "compute").apart == ((0, 1), (2, 3), (4, 5), (6, 7))
 
 
-def test_the_search_finds_a_worse_split_than_the_one_it_starts_from(built):
+def test_halves_of_the_most_oversubscribed_leaves_are_the_worst(built):
     """Two leaves of each SU lose half of their uplinks: the worst halves have them on one side."""
     topology = built("hgx-h100", 64, "quantum-ndr")
     poor = topology.devices.filter((pl.col("role") == "leaf") & pl.col("rail").is_in(["2", "5"]))["dev"]
     proof = prove(without(topology, (pl.col("tier") == "leaf-spine") & pl.col("a_dev").is_in(poor.implode()) & (pl.col("link") % 2 == 0)), "compute")
-    assert proof.worst_split == "worst found"
-    others = [s.by_flow_gbps / s.half_gbps for s in proof.splits if s.name != "worst found"]
-    assert proof.by_flow_gbps / next(s.half_gbps for s in proof.splits if s.name == "worst found") < min(others)
+    assert proof.worst_split == "most oversubscribed leaves"
+    others = [s.by_flow_gbps / s.half_gbps for s in proof.splits if s.name != proof.worst_split]
+    assert proof.by_flow_gbps / next(s.half_gbps for s in proof.splits if s.name == proof.worst_split) <= min(others)
+
+
+def test_the_worst_split_does_not_depend_on_the_seed(catalog):
+    """96 nodes at 2:1 in SUs of 64 and 32: the six scarcest leaves of the first SU carry 76.8 of 153.6 Tb/s, by hand and by flow."""
+    for seed in (0, 5, 8):
+        design = parse_design(f"nodes: {{model: amd-mi300x-8, count: 96}}\nfabrics: {{compute: {{family: tomahawk-5, oversubscription: 2}}}}\nseed: {seed}\n")
+        proof = prove(build_topology(design, catalog), "compute")
+        assert (proof.required_gbps, proof.by_count_gbps, proof.by_flow_gbps) == (76_800, 76_800, 76_800)
