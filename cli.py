@@ -194,9 +194,9 @@ def check(design: Path, hall: Path | None, effort: str, fail: tuple[str, ...], f
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--plan", "folder", type=click.Path(path_type=Path), help="Plan folder whose nodes must all be in the file.")
 @click.option("--nodes", metavar="HOSTLIST", help="The nodes that must all be in the file, as gpu-[001-128].")
-@click.option("--slurm-version", default="23.11", show_default=True, help="Release of Slurm that reads the file.")
+@click.option("--slurm-version", help="Release of Slurm that reads the file; by default 23.11, for block files 24.05.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON on stdout.")
-def lint_topology(file: Path, folder: Path | None, nodes: str | None, slurm_version: str, as_json: bool) -> None:
+def lint_topology(file: Path, folder: Path | None, nodes: str | None, slurm_version: str | None, as_json: bool) -> None:
     """Check a topology.conf that you have: what stops Slurm, and what hangs jobs without a word."""
     if folder is not None and nodes is not None:
         raise click.UsageError("--plan and --nodes: both name the nodes, give one of them")

@@ -68,7 +68,7 @@ def choose_parts(design: Design, name: str, spec: FabricSpec, catalog: Catalog) 
             )
             continue
         own = spec if not chosen else spec.model_copy(update={"planes": chosen[0].planes, "nic_mode": None})
-        nic, planes = _nic_mode(own, node, leaf, at if not chosen else path, problems)
+        nic, planes = _nic_mode(own, node, leaf, at, problems, follows=bool(chosen))
         if nic is None:
             continue
         up = chosen[0].up if chosen else _up_kind(spec, leaf, spine, core, PortKind.of(nic), at, problems)
@@ -121,7 +121,7 @@ def _switch_problems(switch: Switch, where: str, family: str, catalog: Catalog) 
     return found
 
 
-def _nic_mode(spec: FabricSpec, node: Node, leaf: Switch, at: str, problems: list[Problem]) -> tuple[NicMode | None, int]:
+def _nic_mode(spec: FabricSpec, node: Node, leaf: Switch, at: str, problems: list[Problem], follows: bool) -> tuple[NicMode | None, int]:
     """The NIC mode with the most bandwidth, then the fewest ports, that leaf and planes can serve."""
     own = ", ".join(dict.fromkeys(f"{m.name} {m.protocol}" for m in node.modes))
     same = [m for m in node.modes if m.protocol == leaf.protocol]
@@ -151,11 +151,9 @@ def _nic_mode(spec: FabricSpec, node: Node, leaf: Switch, at: str, problems: lis
     if not fitting:
         counts = sorted({m.ports for m in served})
         what = f"{spec.planes} planes, but {node.nic} in {node.model} runs as {', '.join(dict.fromkeys(m.name for m in served))} on {leaf.model}"
-        problems.append(
-            Problem(
-                "planes", f"{at}.planes", what, "a NIC needs at least one port for every plane", f"set planes to {' or '.join(str(c) for c in counts if c in (1, 2, 4))}, or auto"
-            )
-        )
+        auto = "" if follows else ", or auto"
+        why = "all kinds of node share the planes, and a NIC needs a port for each" if follows else "a NIC needs at least one port for every plane"
+        problems.append(Problem("planes", f"{at}.planes", what, why, f"set planes to {' or '.join(str(c) for c in counts if c in (1, 2, 4))}{auto}"))
         return None, 0
     return min(fitting, key=lambda m: (-m.ports * m.gbps, m.ports)), spec.planes
 
@@ -169,7 +167,9 @@ def _up_kind(spec: FabricSpec, leaf: Switch, spine: Switch, core: Switch, down: 
         models = list(dict.fromkeys((leaf.model, spine.model, core.model)))
         what = f"{leaf.model} has no {gbps}G port mode" if len(models) == 1 else f"{' and '.join(models)} share no {gbps}G port mode"
         fix = f"set uplink_gbps to one of {', '.join(map(str, speeds))}" if speeds else "choose spines of the leaves' kind"
-        problems.append(Problem("uplink-speed", f"{at}.uplink_gbps" if spec.uplink_gbps else f"{at}.spine_switch", what, fix=fix))
+        other = "spine_switch" if gbps not in {k.gbps for k in kinds(leaf) & kinds(spine)} else "core_switch"
+        field = "uplink_gbps" if spec.uplink_gbps else other
+        problems.append(Problem("uplink-speed", f"{at}.{field}", what, fix=fix))
         return None
     if down in shared:
         return down

@@ -17,10 +17,10 @@ from ..fabric.tables import frame
 from ..fabric.topology import Topology
 from ..problems import DesignError, Problem, raise_errors
 from ..vendors.catalog import Catalog
-from ..vendors.models import RackType
+from ..vendors.models import Node, RackType
 from .arrangement import Block, arrange
 from .hall import Hall, Ints, RackLimits, hall_problems, make_hall, measured_problems, rack_limits, stand_blocks
-from .sizes import NodeRack, Size, assumptions, device_sizes, kilo, node_racks, raise_limits, switches_cap, too_big
+from .sizes import NodeRack, Size, assumptions, device_sizes, kilo, kind_sizes, node_racks, raise_limits, switches_cap, too_big
 from .tables import PLACES, RACKS
 
 
@@ -100,10 +100,10 @@ def place(topology: Topology, catalog: Catalog) -> Placement:
 
 def survey(topology: Topology, catalog: Catalog) -> Ground:
     """Lay out the hall and count what a rack takes; raises DesignError with everything that no arrangement could mend."""
-    spec = topology.design.hall
-    rack = _rack_type(spec.rack, catalog)
+    rack = _rack_type(topology.design.hall.rack, catalog)
+    spec, of_whole_racks = _for_whole_racks(topology, rack)
     limits = rack_limits(spec, rack)
-    found = [*assumptions(topology), *_rack_warnings(spec, rack), *hall_problems(spec, rack), *too_big(topology, limits, catalog)]
+    found = [*assumptions(topology), *of_whole_racks, *_rack_warnings(spec, rack), *hall_problems(spec, rack), *too_big(topology, limits, catalog)]
     racks, more = node_racks(topology, limits)
     cap, still_more = switches_cap(topology, limits)
     found += more + still_more
@@ -116,6 +116,27 @@ def survey(topology: Topology, catalog: Catalog) -> Ground:
     if not fits or any(p.level == "error" for p in found):
         raise_errors([*found, *short])
     return Ground(hall, racks, cap, tuple(blocks), tuple(short), tuple(found))
+
+
+def _for_whole_racks(topology: Topology, rack: RackType) -> tuple[HallSpec, list[Problem]]:
+    """The hall with rack limits that hold whole racks of trays (NVL72), where the design sets none and the rack type's are lower."""
+    spec, found = topology.design.hall, []
+    plain = rack_limits(spec.model_copy(update={"rack_power_kw": None, "rack_weight_kg": None}), rack)
+    trays = [
+        (part.model, part.per_rack[-1], size)
+        for (profile, role, _), size in kind_sizes(topology).items()
+        if role == "node" and isinstance(part := topology.profiles[profile].part, Node) and part.rack_scale and part.per_rack
+    ]
+    for model, count, size in trays:
+        for field, need, has, word in (
+            ("rack_power_kw", count * size.power_w / 1000, plain.power_w / 1000, "kW"),
+            ("rack_weight_kg", count * size.weight_kg, plain.weight_kg, "kg"),
+        ):
+            if need > has and getattr(spec, field) in (None, need):
+                spec = spec.model_copy(update={field: need})
+                what = f"racks are taken for {need:,g} {word}, as whole racks of {model} ask; {rack.model} has {has:,g}"
+                found.append(Problem("whole-racks", f"hall.{field}", what, "trays come as whole racks", f"set hall.{field} to what your racks and floor bear", "warning"))
+    return spec, found
 
 
 def _rack_warnings(spec: HallSpec, rack: RackType) -> list[Problem]:

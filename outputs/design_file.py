@@ -48,8 +48,7 @@ def _fabric_choices(plan: Plan, name: str, spec: FabricSpec) -> dict[str, Any]:
     nic = next(iter(plan.topology.profiles["node"].cages.values())).mode
     choices: dict[str, Any] = {
         "switch": facts.leaf_model,
-        "spine_switch": facts.spine_model,
-        "core_switch": facts.core_model,
+        "spine_switch": facts.spine_model if facts.tiers > 1 else None,
         "tiers": facts.tiers,
         "planes": facts.planes,
         "nic_mode": nic.name,
@@ -60,7 +59,7 @@ def _fabric_choices(plan: Plan, name: str, spec: FabricSpec) -> dict[str, Any]:
     if facts.tiers > 1:
         choices |= {"nodes_per_su": facts.nodes_per_su, "spines_per_plane": facts.spines_per_plane}
     if facts.tiers > 2:
-        choices |= {"sus_per_group": facts.sus_per_group, "spine_groups": "rail" if facts.by_rail else "shared"}
+        choices |= {"core_switch": facts.core_model, "sus_per_group": facts.sus_per_group, "spine_groups": "rail" if facts.by_rail else "shared"}
     return choices
 
 

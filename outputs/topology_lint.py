@@ -25,14 +25,22 @@ Children = Mapping[str, Sequence[str]]
 """Switch -> the switches it lists, known or not."""
 
 
-def lint_file(path: Path, plan: Path | None = None, nodes: str | None = None, version: str = "23.11") -> list[Problem]:
+BLOCK_LINE = re.compile(rb"(?im)^\s*block(name|sizes)\s*=")
+YAML_START = re.compile(rb"\s*(#[^\n]*\n\s*)*(---\s*\n\s*)?- *topology\s*:")
+
+
+def lint_file(path: Path, plan: Path | None = None, nodes: str | None = None, version: str | None = None) -> list[Problem]:
     """Problems of a file, by line; raises DesignError when it, the plan folder, the host list or the release is no good.
 
-    The nodes that must be in it come from the devices.csv of a plan folder, or from a host list.
+    Without a release, block files are read as of 24.05, others as of 23.11. The nodes that must be in it come from the devices.csv of a plan folder, or from a host list.
     """
-    number = release(version)
+    data = _read(path)
+    number = release(version if version is not None else "24.05" if BLOCK_LINE.search(data) else "23.11")
+    if YAML_START.match(data):
+        why, fix = "topology.yaml has another form, and this reads topology.conf", "lint the topology.conf; Slurm 25.05 and later take topology.yaml instead of it"
+        raise DesignError([Problem("topology", str(path), "is a topology.yaml", why, fix)])
     known = _plan_nodes(plan) if plan else _listed(nodes) if nodes is not None else None
-    return lint(_read(path), str(path), known, number)
+    return lint(data, str(path), known, number)
 
 
 def lint(data: bytes, file: str, known: Mapping[str, str] | None = None, version: tuple[int, int] = (23, 11)) -> list[Problem]:
@@ -206,6 +214,8 @@ def _plan_nodes(folder: Path) -> dict[str, str]:
 
 
 def _listed(text: str) -> dict[str, str]:
+    if not text.strip():
+        raise DesignError([Problem("hostlist", "--nodes", "names no node", fix="write a host list such as gpu-[001-128], or leave --nodes out")])
     try:
         return dict.fromkeys(expand(text, tail=True), "")
     except ValueError as error:

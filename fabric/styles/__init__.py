@@ -41,4 +41,18 @@ def size_fabric(spec: FabricSpec, groups: Sequence[Group], at: str) -> Sized:
                 return None, [Problem("style", f"{at}.{field}", f"style {spec.style} has no SUs and no spines", fix=f"remove {field}, or use style rail")]
         if spec.tiers not in ("auto", 1):
             return None, [Problem("tiers", f"{at}.tiers", f"tiers {spec.tiers}, but style {spec.style} is one tier of switches", fix="remove tiers, or use style rail")]
-    return STYLES[spec.style](spec, groups, at)
+    size, problems = STYLES[spec.style](spec, groups, at)
+    return size, problems + (_unused(spec, size.tiers, at) if size else [])
+
+
+def _unused(spec: FabricSpec, tiers: int, at: str) -> list[Problem]:
+    """Warnings for fields of the design that say something of a tier that the fabric does not have."""
+    plain = FabricSpec(family=spec.family)
+    of_cores = ("core_switch", "core_oversubscription", "spine_groups", "sus_per_group") if tiers < 3 else ()
+    of_spines = ("spine_switch",) if tiers < 2 else ()
+    given = [name for name in (*of_spines, *of_cores) if getattr(spec, name) != getattr(plain, name)]
+    words = "one tier" if tiers == 1 else "two tiers"
+    return [
+        Problem("unused-field", f"{at}.{name}", f"{name} says nothing of a fabric of {words}", "it is ignored", f"remove {name}, or ask for more tiers", "warning")
+        for name in given
+    ]

@@ -49,10 +49,16 @@ def _attempts(groups: Sequence[Group], shapes: Sequence[Shape]) -> tuple[list[tu
 
 
 def _no_leaf(group: Group, at: str) -> Problem:
-    parts = group.parts
+    spec, parts = group.spec, group.parts
     ports = port_count(parts.leaf, parts.down)
     what = f"a leaf of {ports} ports of {parts.down} cannot carry one {parts.node.model} and its uplinks"
-    return Problem("leaf-too-small", f"{at}.switch", what, "", "choose a switch with more ports, or fewer rails per leaf")
+    return Problem("leaf-too-small", f"{at}.switch", what, "", f"choose a switch with more ports, fewer rails per leaf{_reserved(spec)}")
+
+
+def _reserved(spec: FabricSpec) -> str:
+    """Advice for designs that keep ports free."""
+    kept = spec.reserved_ports
+    return ", or reserve fewer ports" if kept.leaf or kept.spine or kept.core else ""
 
 
 def _carried(spec: FabricSpec, group: Group, shape: Shape) -> tuple[int, int]:
@@ -88,7 +94,12 @@ def _three_end(spec: FabricSpec, groups: Sequence[Group], shapes: Sequence[Shape
     ports = port_count(parts.leaf, parts.down)
     what = f"{_gpu_ports(groups):,} GPU ports in a plane, but three tiers of a {ports}-port switch carry {carried:,}"
     why = f"{most:,} SUs of {per_su} nodes are the most that {spine_radix(spec, parts)}-port spines and {core_radix(spec, parts)}-port cores join evenly"
-    fix = f"use at most {most * per_su:,} nodes, more planes, a higher oversubscription, or a switch with more ports" if most else "choose a switch with more ports"
+    if most:
+        fix = f"use at most {most * per_su:,} nodes, more planes, a higher oversubscription, or a switch with more ports"
+    else:
+        usable = f"{spine_radix(spec, parts)} usable spine and {core_radix(spec, parts)} usable core ports"
+        what = f"{_gpu_ports(groups):,} GPU ports in a plane, but no even spread over {usable} joins two SUs"
+        fix = f"choose switches with more ports{_reserved(spec)}"
     return Problem("three-tiers-end", at, what, why, fix)
 
 
