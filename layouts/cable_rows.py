@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 
 from ..fabric.topology import Topology
 from ..vendors.catalog import Catalog
-from ..vendors.models import Part
 from .assemblies import Choice, CopperChoice, OpticalChoice, fibre_length, fibres
 from .plugs import CageClass
 from .tables import CABLES, MODULES
 
 BREAKDOWN = ("out_m", "up_m", "along_m", "across_m", "down_m", "slack_m")
-
-
-def parts_of(choice: Choice, catalog: Catalog) -> Iterator[Part]:
-    """Catalog parts of a choice (fibres: every part of its glass and connector in straight shape)."""
-    if isinstance(choice, CopperChoice):
-        yield choice.part
-    else:
-        yield from choice.modules.values()
-        yield from fibres(catalog, "straight", choice.glass, choice.connector)
 
 
 def cable_rows(topology: Topology, links: pl.DataFrame, choices: Sequence[Choice], classes: Sequence[CageClass], catalog: Catalog) -> tuple[pl.DataFrame, pl.DataFrame]:

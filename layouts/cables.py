@@ -16,8 +16,9 @@ from ..fabric.modes import part_warnings
 from ..fabric.topology import Topology
 from ..problems import DesignError, Problem
 from ..vendors.catalog import Catalog
+from ..vendors.models import Part
 from .assemblies import Choice, CopperChoice, Group, best, connectors, copper_parts, fibres, limits_on, modules_for, optical_types, options
-from .cable_rows import cable_rows, module_rows, parts_of, shape_of
+from .cable_rows import cable_rows, module_rows, shape_of
 from .placement import Placement
 from .plugs import CageClass
 from .routes import route_lengths
@@ -57,8 +58,9 @@ def cable(topology: Topology, placement: Placement, catalog: Catalog) -> Cabling
         .filter(pl.col("link") < topology.links.height)
     )
     cables, carried = cable_rows(topology, links, choices, classes, catalog)
-    notes = [*_notes(topology, choices, catalog), *_free_tails(cables, catalog)]
-    return Cabling(cables, module_rows(links, choices, classes), carried, tuple(notes))
+    modules = module_rows(links, choices, classes)
+    notes = [*_notes(topology, cables, modules, catalog), *_free_tails(cables, catalog)]
+    return Cabling(cables, modules, carried, tuple(notes))
 
 
 def with_cages(topology: Topology, routes: pl.DataFrame, catalog: Catalog) -> tuple[list[CageClass], pl.DataFrame]:
@@ -222,9 +224,10 @@ def _free_tails(cables: pl.DataFrame, catalog: Catalog) -> list[Problem]:
     return [Problem("free-tail", "cables", what, "the last node of a cage has no neighbour yet; the tail is parked, and growth plugs it in", level="note")]
 
 
-def _notes(topology: Topology, choices: Sequence[Choice], catalog: Catalog) -> list[Problem]:
+def _notes(topology: Topology, cables: pl.DataFrame, modules: pl.DataFrame, catalog: Catalog) -> list[Problem]:
     """Notes on parts used: announced, unverified, or from another maker than the switch."""
-    parts = list(dict.fromkeys(p for choice in choices for p in parts_of(choice, catalog)))
+    every: dict[str, Part] = {**catalog.copper, **catalog.fibres, **catalog.modules}
+    parts = [every[model] for model in sorted({*cables["part"], *modules["part"]})]
     makers = {p.part.vendor for n, p in topology.profiles.items() if n in ("leaf", "spine", "core")}
     foreign = sorted({f"{p.vendor} {p.model}" for p in parts if p.vendor not in makers and p.vendor != "generic"})
     found = part_warnings(parts)
