@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from ...problems import Problem
 from ..design import FabricSpec
 from ..sizing import Group, Sized
-from . import pair, rail, rail_only, single, tor
+from . import chassis, dual_tor, pair, rail, rail_only, single, tor
 
 STYLES: dict[str, Callable[[FabricSpec, Sequence[Group], str], Sized]] = {
     "rail": rail.size,
     "rail-only": rail_only.size,
     "tor": tor.size,
-    "dual-tor": tor.size_dual,
+    "dual-tor": dual_tor.size,
     "pair": pair.size,
     "single": single.size,
-    "chassis": single.size_chassis,
+    "chassis": chassis.size,
 }
 """Style -> the function that sizes it."""
 

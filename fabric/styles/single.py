@@ -1,4 +1,4 @@
-r"""Single: one switch in each plane carries every GPU port. Chassis: that switch is a modular one with line cards.
+r"""Single: one switch in each plane carries every GPU port; small clusters only.
 
 leaf-p0           leaf-p1           one switch for each plane, no spines
   |    \___________/  |
@@ -34,11 +34,3 @@ def size(spec: FabricSpec, groups: Sequence[Group], at: str) -> Sized:
         return None, [Problem("ufm", f"{at}.ufm_links", f"{spec.ufm_links} UFM links, but a node position has {each} ports", fix=f"use at most {each}")]
     block = Block(nodes, nodes, parts.rails, parts.rails, 1, each, with_ufm, 0, 0, 0)
     return Size(spec.style, 1, (block,), (0,), (0,)), []
-
-
-def size_chassis(spec: FabricSpec, groups: Sequence[Group], at: str) -> Sized:
-    """The same on a modular switch."""
-    leaf = groups[0].parts.leaf
-    if not leaf.cages_per_card:
-        return None, [Problem("chassis", f"{at}.switch", f"{leaf.model} is no modular switch", fix="choose a switch with line cards, such as nvidia-cs9500, or use style single")]
-    return size(spec, groups, at)

@@ -1,18 +1,11 @@
 r"""Tor: a switch in the rack with all rails of its nodes on it, so that copper reaches; not rail-optimised.
 
-    spine-01          spine-02          every leaf to every spine
-      | \______________ / |
-      |  ____________/\   |
-    leaf-su0          leaf-su1          one leaf for a few nodes, in their rack
-      ||                ||
-    gpu-001           gpu-002           both rails on the leaf of the rack
-
-Dual-tor: the two ports of every NIC go to two leaves of the same plane, a pair in the rack.
-
-    leaf-su0-a        leaf-su0-b
-      ||  \____________ / ||
-      ||  ____________/\  ||
-    gpu-001           gpu-002
+spine-01          spine-02          every leaf to every spine
+  | \______________ / |
+  |  ____________/\   |
+leaf-su0          leaf-su1          one leaf for a few nodes, in their rack
+  ||                ||
+gpu-001           gpu-002           both rails on the leaf of the rack
 """
 
 from __future__ import annotations
@@ -27,29 +20,12 @@ from .clos import fewest_tiers
 
 def size(spec: FabricSpec, groups: Sequence[Group], at: str) -> Sized:
     """All rails of a node on one leaf."""
-    problems = _all_rails(spec, groups, at)
+    problems = all_rails(spec, groups, at)
     return (None, problems) if problems else fewest_tiers(spec, groups, [Shape((g.parts.rails,)) for g in groups], "tor", at, by_rail=False)
 
 
-def size_dual(spec: FabricSpec, groups: Sequence[Group], at: str) -> Sized:
-    """All rails of a node on a pair of leaves, one port of each NIC on either."""
-    problems = _all_rails(spec, groups, at)
-    for group in groups:
-        if group.parts.ports_per_gpu % 2:
-            node, planes = group.parts.node, group.parts.planes
-            what = f"{group.parts.nic.name} NICs of {node.model} have {group.parts.ports_per_gpu} port in each of {planes} plane{'s' if planes > 1 else ''}, dual-tor needs two"
-            problems.append(
-                Problem(
-                    "dual-tor",
-                    f"{at}.style",
-                    what,
-                    fix="set planes: 1 for NICs that run two ports, or use style tor" if group.parts.planes > 1 else "choose a node whose NICs run two ports, or use style tor",
-                )
-            )
-    return (None, problems) if problems else fewest_tiers(spec, groups, [Shape((g.parts.rails,), sides=2) for g in groups], "dual-tor", at, by_rail=False)
-
-
-def _all_rails(spec: FabricSpec, groups: Sequence[Group], at: str) -> list[Problem]:
+def all_rails(spec: FabricSpec, groups: Sequence[Group], at: str) -> list[Problem]:
+    """What a style with all rails of a node on a leaf cannot do; `dual-tor` shares it."""
     if spec.tiers == 1:
         return [Problem("tiers", f"{at}.tiers", f"tiers 1, but style {spec.style} joins its leaves by spines", fix="remove tiers, or use style single")]
     if spec.rails_per_leaf not in ("auto", groups[0].parts.rails):
