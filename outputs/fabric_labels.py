@@ -13,6 +13,10 @@ STEPS = (24.0, 32.0, 40.0, 50.0, 60.0, 72.0, 84.0, 18.0, 98.0, 112.0)
 """Heights above (or below) the end of a line where its label may stand, the best first."""
 
 
+HEAD = 60.0
+"""Height of the frame and heading above a box."""
+
+
 class Room(NamedTuple):
     """The ground that a label covers."""
 
@@ -33,6 +37,8 @@ def place_labels(runs: Mapping[Wire, tuple[Point, Point]], alone: Mapping[Wire, 
     for wire, low_end in alone.items():
         best: tuple[int, Point, Room] | None = None
         for away in STEPS:
+            if wire.tier == "spine-core" and low_end and away < HEAD:
+                continue  # the lower end lies under the heading of the spines
             at = _on_line(*runs[wire], away, low_end)
             room = _room(at, wire.label)
             if at[1] - 12 <= runs[wire][1][1] or any(_overlap(room, other) for other in rooms):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
@@ -214,7 +215,11 @@ def _names(spots: Sequence[Spot], floor: Floor) -> list[str]:
     each = text_width("A00", 8) <= wide - 2
     crosses_end = (floor.low[0], floor.high[0])
     parts = []
+    abreast = Counter(round(middle) for _, _, _, middle in floor.rows.values())
     for name, left, right, middle in floor.rows.values():
+        if max(abreast.values()) > 1:  # rows side by side: a name at the begin of each
+            parts.append(text((left - 3, middle + 4), name, 11, anchor="end", bold=True, halo=True))
+            continue
         at_left, at_right = min(left, crosses_end[0]) - 10, max(right, crosses_end[1]) + 10
         parts += [text((at_left, middle + 5), name, 15, anchor="end", bold=True, width=AROUND - 20), text((at_right, middle + 5), name, 15, bold=True, width=AROUND - 40)]
     for row_no, members in groupby(spots, key=lambda s: s.row_no):
