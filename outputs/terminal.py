@@ -102,7 +102,7 @@ def _fabric_lines(name: str, fabric: dict[str, Any]) -> Iterator[tuple[str, str 
 def _traffic_line(fabric: dict[str, Any]) -> str:
     """Worst load of a link, the pattern behind it where links can't carry it, and the switches between GPUs."""
     traffic = fabric["traffic"]
-    load = f"any permutation loads a link at most {traffic['worst_load']:.4g} times" if traffic["by_tier"] else "no link between switches"
+    load = f"the worst traffic fills a link to {100 * traffic['worst_load']:.4g}% of its rate" if traffic["by_tier"] else "no link between switches"
     if traffic["worst_load"] > 1:
         rows = [f"{row['from']} sends {row['gbps']:,}G to {row['to']}" for row in traffic["witness"][:2]]
         more = f" and {traffic['witness_rows'] - 2:,} more" if traffic["witness_rows"] > 2 else ""
