@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, fi
 from ..problems import Problem
 from ..vendors.models import Frozen
 from ..vendors.yaml_source import Source, parse_yaml, read_yaml, validate
-from .hall_spec import HallSpec
+from .hall_spec import AtLeastOne, HallSpec
 from .placement_spec import PlacementSpec
 from .tables import TIERS, Tier
 
@@ -129,12 +129,16 @@ class FabricSpec(Frozen):
     spine_groups: Literal["auto", "rail", "shared"] = Field(
         "auto", description="Three tiers: spines of their own for each rail, or shared by all leaves of a group of SUs; auto: by rail where leaves serve rails."
     )
-    sus_per_group: Literal["auto"] | int = Field("auto", description="Three tiers: SUs that share spine groups; auto: the number that takes the fewest switches.")
-    nodes_per_su: Literal["auto", "max"] | int = Field(
+    sus_per_group: Annotated[Literal["auto"] | int, AtLeastOne] = Field(
+        "auto", description="Three tiers: SUs that share spine groups; auto: the number that takes the fewest switches."
+    )
+    nodes_per_su: Annotated[Literal["auto", "max"] | int, AtLeastOne] = Field(
         "auto", description="Nodes that share one set of leaves. auto: as many as a non-blocking leaf carries; max: as many as the oversubscription allows."
     )
     partial_su: Literal["full", "trimmed"] = Field("full", description="What a partly filled last SU gets: the full set of uplinks, or just enough for its nodes.")
-    rails_per_leaf: Literal["auto"] | int = Field("auto", description="Rails that share a leaf; auto shares where the whole cluster is one SU and fewer leaves carry it.")
+    rails_per_leaf: Annotated[Literal["auto"] | int, AtLeastOne] = Field(
+        "auto", description="Rails that share a leaf; auto shares where the whole cluster is one SU and fewer leaves carry it."
+    )
     spines_per_plane: int | None = Field(None, ge=1, description="Number of spines in each plane, for example twice the needed ones for growth; must divide the uplinks of a leaf.")
     uplink_gbps: int | None = Field(None, ge=1, description="Speed of leaf-spine links; by default the speed of the NIC ports.")
     ufm_links: int = Field(0, ge=0, le=64, description="InfiniBand: leaf ports given to UFM servers (reference designs: 4). One node position of the cluster gives way to them.")
@@ -143,13 +147,6 @@ class FabricSpec(Frozen):
     leaf_name: HostWord = Field("leaf", description="First word of the leaves' names: leaf-su0-r3, or leaf-p1-su0-r3 where there are several planes.")
     spine_name: HostWord = Field("spine", description="First word of the spines' names.")
     core_name: HostWord = Field("core", description="First word of the cores' names.")
-
-    @field_validator("nodes_per_su", "rails_per_leaf", "sus_per_group")
-    @classmethod
-    def _at_least_one(cls, value: Any) -> Any:
-        if isinstance(value, int) and value < 1:
-            raise ValueError(f"{value} is not a number of nodes, rails or SUs | use auto or 1 and more")
-        return value
 
     @model_validator(mode="after")
     def _names_differ(self) -> FabricSpec:

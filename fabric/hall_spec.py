@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from ..vendors.models import Frozen
 
@@ -19,6 +19,14 @@ def rack_word(value: Any) -> Any:
     return value
 
 
+def at_least_one(value: Any) -> Any:
+    """Numbers that a word such as auto may stand for: 1 and more."""
+    if isinstance(value, int) and value < 1:
+        raise ValueError(f"{value} is less than 1 | use auto or 1 and more")
+    return value
+
+
+AtLeastOne = AfterValidator(at_least_one)
 RackWord = Annotated[str, BeforeValidator(rack_word)]
 Metres = Annotated[float, Field(ge=0, le=1000)]
 Coordinate = Annotated[float, Field(ge=-10_000, le=10_000)]
@@ -71,8 +79,8 @@ class HallSpec(Frozen):
     rack: str = Field("rack-48u", description="Rack type of the catalog.")
     rack_power_kw: float | None = Field(None, gt=0, le=1000, description="Power limit of a rack; by default the rack type's.")
     rack_weight_kg: float | None = Field(None, gt=0, le=20_000, description="Load limit of a rack; by default the rack type's.")
-    nodes_per_rack: Literal["auto"] | int = Field("auto", description="Nodes in a rack; auto: the largest published number that U, power and weight allow.")
-    switches_per_rack: Literal["auto"] | int = Field("auto", description="Switches in a network rack; auto: as many as U, power and weight allow.")
+    nodes_per_rack: Annotated[Literal["auto"] | int, AtLeastOne] = Field("auto", description="Nodes in a rack; auto: the largest published number that U, power and weight allow.")
+    switches_per_rack: Annotated[Literal["auto"] | int, AtLeastOne] = Field("auto", description="Switches in a network rack; auto: as many as U, power and weight allow.")
     rows: tuple[RowSpec, ...] = Field((), description="The rows; without any, a hall is made to fit.")
     row_racks: int = Field(20, ge=1, le=500, description="Longest row of a hall that is made to fit (20 cabinets is a common limit).")
     cold_aisle_m: Metres = Field(1.2, description="Width of cold aisles.")
@@ -84,13 +92,6 @@ class HallSpec(Frozen):
     assumed_switch_weight_kg: float = Field(30.0, gt=0, le=20_000, description="Weight taken for a switch whose catalog entry gives none.")
     assumed_node_power_w: float = Field(14000.0, gt=0, le=1_000_000, description="Power taken for a node whose catalog entry gives none.")
     assumed_node_weight_kg: float = Field(150.0, gt=0, le=20_000, description="Weight taken for a node whose catalog entry gives none.")
-
-    @field_validator("nodes_per_rack", "switches_per_rack")
-    @classmethod
-    def _at_least_one(cls, value: Any) -> Any:
-        if isinstance(value, int) and value < 1:
-            raise ValueError(f"{value} in a rack | use auto or 1 and more")
-        return value
 
     @model_validator(mode="after")
     def _rows_differ(self) -> HallSpec:

@@ -49,28 +49,13 @@ class FabricFacts:
     planes: int
     rails: int
     rails_per_leaf: int
-    sides: int
-    """Leaves that the ports of one NIC are split over within a plane: 2 for dual-tor, else 1."""
-    pods: int
     nodes_per_su: int
-    down_ports: int
-    """Ports of a leaf that face nodes of a full SU."""
-    uplinks: int
-    """Uplinks of a leaf of a full SU."""
     by_rail: bool
     """True when every row of rails has spines of its own."""
     sus_per_group: int
     """Three tiers: SUs that share spine groups; 0 otherwise."""
-    spine_groups: int
-    """Spine groups of one plane."""
     spines_per_plane: int
-    cores_per_plane: int
-    links_per_pair: int
-    """Links between a full leaf and a spine; 0 without spines."""
-    port_gbps: int
     uplink_gbps: int
-    ports_per_gpu: int
-    """Ports of one GPU in one plane."""
     oversubscription: Fraction
     core_oversubscription: Fraction
 

@@ -11,10 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
 from ..problems import Problem
-from .check_report import end_links
 from .flows import best_transport
 from .net import Ints, Net, net_of
 from .routes import Floats, Routes, representatives, routes_of
@@ -104,28 +102,6 @@ def witness_text(traffic: Traffic, shown: int = 4) -> str:
     parts = [f"{s.source} sends {s.gbps:,}G to {s.target}" for s in traffic.witness[:shown]]
     rest = len(traffic.witness) - len(parts)
     return ", ".join(parts) + (f", and {rest:,} more pairs of leaves" if rest else "")
-
-
-def witness_ports(topology: Topology, traffic: Traffic) -> pl.DataFrame:
-    """The witness port by port: number of the sending and of the receiving node-leaf link, and Gb/s."""
-    ends = end_links(topology, traffic.fabric).select("link", "gbps", leaf=topology.devices["device"].gather(end_links(topology, traffic.fabric)["b_dev"]))
-    ports = {leaf: list(zip(link, gbps, strict=True)) for leaf, link, gbps in ends.group_by("leaf", maintain_order=True).agg("link", "gbps").iter_rows()}
-    sending, receiving = ({leaf: iter(p) for leaf, p in ports.items()} for _ in range(2))
-    rest: dict[tuple[str, str], tuple[int, int]] = {}
-    rows = []
-    for stream in traffic.witness:
-        left = stream.gbps
-        while left:
-            a, room_a = rest.pop(("a", stream.source), None) or next(sending[stream.source])
-            b, room_b = rest.pop(("b", stream.target), None) or next(receiving[stream.target])
-            part = min(left, room_a, room_b)
-            rows.append((a, b, part))
-            left -= part
-            if room_a > part:
-                rest["a", stream.source] = a, room_a - part
-            if room_b > part:
-                rest["b", stream.target] = b, room_b - part
-    return pl.DataFrame(rows, schema={"source_link": pl.UInt32, "target_link": pl.UInt32, "gbps": pl.Int32}, orient="row")
 
 
 def _switch(topology: Topology, net: Net, row: int) -> str:

@@ -11,7 +11,6 @@ import polars as pl
 from ..fabric.topology import Topology
 from ..problems import DesignError, Problem, did_you_mean
 from .hall import Hall, Ints, Mask
-from .placement import Placement
 
 
 @dataclass(frozen=True)
@@ -36,15 +35,10 @@ def kept_from_folder(folder: Path, topology: Topology, hall: Hall) -> Kept:
         table = pl.read_csv(path, infer_schema=False).select("device", "rack", pl.col("ru").cast(pl.Int64))
     except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
         raise DesignError([Problem("keep", str(path), "can't be read as the devices of a plan", str(error).splitlines()[0], "name the folder of a plan")]) from None
-    return kept_places(table, topology, hall, str(path))
+    return _matched(table, topology, hall, str(path))
 
 
-def kept_from(placement: Placement, earlier: Topology, topology: Topology, hall: Hall) -> Kept:
-    """Keep what stands in a placement of an earlier topology."""
-    return kept_places(placement.places.with_columns(earlier.devices["device"]).select("device", "rack", "ru"), topology, hall, "the earlier plan")
-
-
-def kept_places(table: pl.DataFrame, topology: Topology, hall: Hall, where: str) -> Kept:
+def _matched(table: pl.DataFrame, topology: Topology, hall: Hall, where: str) -> Kept:
     """Match (device, rack, ru) by name with the devices of this plan; devices that this plan lacks are removed ones and are let go."""
     names = {name: dev for dev, name in enumerate(topology.devices["device"].to_list())}
     blocked = hall.positions["blocked"].to_list()

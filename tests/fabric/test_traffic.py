@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from railplan.fabric.traffic import check_traffic, witness_ports, witness_text, worst_traffic
+from railplan.fabric.check_report import end_links
+from railplan.fabric.traffic import check_traffic, witness_text, worst_traffic
 
 from .tiny import Judge, tiny
 
@@ -19,6 +20,28 @@ from .tiny import Judge, tiny
 @pytest.fixture(scope="module")
 def base(built):
     return built("hgx-h100", 64, "quantum-ndr")
+
+
+def witness_ports(topology, traffic) -> pl.DataFrame:
+    """The witness port by port: number of the sending and of the receiving node-leaf link, and Gb/s."""
+    ends = end_links(topology, traffic.fabric).select("link", "gbps", leaf=topology.devices["device"].gather(end_links(topology, traffic.fabric)["b_dev"]))
+    ports = {leaf: list(zip(link, gbps, strict=True)) for leaf, link, gbps in ends.group_by("leaf", maintain_order=True).agg("link", "gbps").iter_rows()}
+    sending, receiving = ({leaf: iter(p) for leaf, p in ports.items()} for _ in range(2))
+    rest: dict[tuple[str, str], tuple[int, int]] = {}
+    rows = []
+    for stream in traffic.witness:
+        left = stream.gbps
+        while left:
+            a, room_a = rest.pop(("a", stream.source), None) or next(sending[stream.source])
+            b, room_b = rest.pop(("b", stream.target), None) or next(receiving[stream.target])
+            part = min(left, room_a, room_b)
+            rows.append((a, b, part))
+            left -= part
+            if room_a > part:
+                rest["a", stream.source] = a, room_a - part
+            if room_b > part:
+                rest["b", stream.target] = b, room_b - part
+    return pl.DataFrame(rows, schema={"source_link": pl.UInt32, "target_link": pl.UInt32, "gbps": pl.Int32}, orient="row")
 
 
 def by_trying_all(topology) -> float:
