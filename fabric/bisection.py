@@ -68,7 +68,7 @@ class Proof:
 
 def prove(topology: Topology, fabric: str, net: Net | None = None) -> Proof:
     """Try every split of a fabric by count and by flow; the worst is the one that carries the smallest part of its half."""
-    spec = {str(name): spec for name, spec in topology.design.fabrics.items()}[fabric]
+    spec = topology.design.spec_of(fabric)
     net = net or net_of(topology, fabric)
     steps, parts = climb(net), _parts(net)
     allowed = spec.oversubscription, spec.core_oversubscription

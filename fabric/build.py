@@ -24,7 +24,7 @@ from .wiring import Wiring, hand_out
 
 def build_topology(design: Design, catalog: Catalog) -> Topology:
     """Size the fabric and build its devices and links; raises DesignError with all problems found."""
-    name, spec = "compute", design.fabrics["compute"]
+    name, spec = "compute", design.fabrics.compute
     at = f"fabrics.{name}"
     parts, problems = choose_parts(design, name, spec, catalog)
     if not parts:

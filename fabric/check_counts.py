@@ -134,7 +134,7 @@ def counts_in_are_counts_out(topology: Topology) -> list[Problem]:
         field, of_kind = f"more_nodes.{i - 1}" if i else "nodes", f" of {group.name}" if design.more_nodes else ""
         found.append((field, f"present nodes{of_kind}", nodes["present"].sum(), group.count, f"{field}.count is {group.count:,}"))
         found.append((field, f"nodes{of_kind} with those kept for growth", nodes.height, group.final_count, f"the cluster ends at {group.final_count:,}"))
-    for fabric, spec in design.fabrics.items():
+    for fabric, spec in design.rails.items():
         ports = [_ports_of_a_node(topology, _profile(i)) for i in range(len(design.node_groups))]
         asked = sum(group.count * of_a_node for group, (of_a_node, _) in zip(design.node_groups, ports, strict=True))
         why = ", ".join(f"{group.count:,} nodes with {text}" for group, (_, text) in zip(design.node_groups, ports, strict=True))

@@ -21,7 +21,7 @@ FIX = "add uplinks, put fewer nodes into an SU, or allow a higher oversubscripti
 def oversubscription_is_as_designed(topology: Topology) -> list[Problem]:
     """Bandwidth down over up is at most the design's ratio, on every leaf, over each plane, and on every spine below cores."""
     problems: list[Problem] = []
-    for fabric, spec in topology.design.fabrics.items():
+    for fabric, spec in topology.design.rails.items():
         net, designed = net_of(topology, fabric), spec.oversubscription
         down, up = net.of_leaves(), net.up()[: net.leaves]
         apart = spec.style == "rail-only"
@@ -97,7 +97,7 @@ def _ratio(down: int, up: int) -> str:
 def every_node_reaches_every_node(topology: Topology) -> list[Problem]:
     """In each plane (where rails are apart: on each rail of it) the switches that carry nodes are one piece; nodes pass nothing on."""
     problems: list[Problem] = []
-    for fabric, spec in topology.design.fabrics.items():
+    for fabric, spec in topology.design.rails.items():
         net = net_of(topology, fabric)
         piece = connected_components(coo_array((np.ones(len(net.low)), (net.low, net.high)), shape=(net.size, net.size)), directed=False)[1]
         used = np.unique(net.leaf)

@@ -73,7 +73,7 @@ def every_port_exists(topology: Topology) -> list[Problem]:
 def breakouts_are_legal(topology: Topology) -> list[Problem]:
     """Each cage is run in a mode of its hardware, beside no cage that blocks it, within the ASIC's cap."""
     problems: list[Problem] = []
-    asked = {spec.nic_mode for spec in topology.design.fabrics.values()}
+    asked = {spec.nic_mode for spec in topology.design.rails.values()}
     for profile in topology.profiles.values():
         for cage, use in sorted(profile.cages.items()):
             what = _illegal(profile, cage, use, asked)

@@ -18,7 +18,7 @@ def rails_are_pure(topology: Topology) -> list[Problem]:
     """GPU k of every node of an SU lands on one leaf of each plane (dual-tor: on a pair), and a node's links stay in its SU."""
     problems: list[Problem] = []
     pods, devices = topology.devices["pod"], topology.devices["device"]
-    for fabric, spec in topology.design.fabrics.items():
+    for fabric, spec in topology.design.rails.items():
         wanted = 2 if spec.style == "dual-tor" else 1
         links = end_links(topology, fabric).with_columns(serves=SERVES)
         links = links.with_columns(pod=pods.gather(links["a_dev"]))
@@ -50,7 +50,7 @@ ALL_RAILS = ("tor", "single", "chassis", "dual-tor")
 def nodes_keep_to_their_leaf(topology: Topology) -> list[Problem]:
     """Style tor, single, chassis: all links of a node in a plane end on one leaf; dual-tor: those of each NIC on both of a pair alike."""
     problems: list[Problem] = []
-    for fabric, spec in topology.design.fabrics.items():
+    for fabric, spec in topology.design.rails.items():
         if spec.style not in ALL_RAILS:
             continue
         dual = spec.style == "dual-tor"

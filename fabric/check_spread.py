@@ -107,7 +107,7 @@ def spines_spread_evenly_over_their_core_group(topology: Topology) -> list[Probl
 def full_sus_are_alike(topology: Topology) -> list[Problem]:
     """Leaves of all SUs of a kind of node have equal uplinks; only a trimmed last SU may have fewer, alike on its leaves."""
     problems: list[Problem] = []
-    for fabric, spec in topology.design.fabrics.items():
+    for fabric, spec in topology.design.rails.items():
         net = net_of(topology, fabric)
         dev, up_gbps, pods = net.dev[: net.leaves], net.up()[: net.leaves], net.pod[: net.leaves]
         kind = topology.devices["profile"].gather(dev).to_numpy()

@@ -2,65 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from ..problems import Problem
 from ..vendors.models import Frozen
 from ..vendors.yaml_source import Source, parse_yaml, read_yaml, validate
+from .access_spec import NETWORKS_OF, PORTS_OF, AccessSpec, PduSpec, PortMap, ServerSpec
 from .hall_spec import AtLeastOne, HallSpec
 from .placement_spec import PlacementSpec
 from .tables import TIERS, Tier
+from .words import Family, HostWord, Ratio, host_word
 
 NODES_MAX = 1_000_000
 """More nodes than this are a typing mistake, not a cluster."""
 
-HOST_NAME = r"^[a-z]([a-z0-9-]*[a-z0-9])?$"
-Family = Literal["spectrum-x", "tomahawk-6", "tomahawk-5", "quantum-ndr", "quantum-xdr"]
 Style = Literal["rail", "rail-only", "tor", "dual-tor", "pair", "single", "chassis"]
-
-
-def host_word(value: Any) -> Any:
-    """Refuse names that shells, spreadsheets, Slurm or DNS would trip over."""
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r} is not text | quote it")
-    if not re.match(HOST_NAME, value) or len(value) > 24:
-        bad = sorted({c for c in value if not re.match(r"[a-z0-9-]", c)})
-        why = f": {' '.join(repr(c) for c in bad)} not allowed" if bad else ""
-        raise ValueError(f"{value!r} is not a host name word{why} | use 1 to 24 of a-z, 0-9 and -, starting with a letter and not ending in -")
-    return value
-
-
-def ratio(value: Any) -> Any:
-    """Read an oversubscription: 2, 3.5, "2:1" or "7:2"; the result is down bandwidth over up bandwidth."""
-    fix = "write 1 for non-blocking, or 2, 3.5, 2:1"
-    if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
-        raise ValueError(f"{value!r} is not an oversubscription | {fix}")
-    text = f"{value.numerator}:{value.denominator}" if isinstance(value, Fraction) else str(value).replace(" ", "")
-    down, _, up = text.partition(":")
-    if len(text) > 24 or not re.fullmatch(r"\d+(\.\d+)?(:\d+(\.\d+)?)?", text) or not Fraction(up or "1"):
-        raise ValueError(f"{str(value)[:24]!r} is not an oversubscription | {fix}")
-    result = Fraction(down) / Fraction(up or "1")
-    if result < 1:
-        raise ValueError(f"{value} is below 1: more uplinks than ports below them carry nothing | {fix}")
-    if result > 1000:
-        raise ValueError(f"{value} is above 1000 | {fix}")
-    return result
-
-
-Ratio = Annotated[
-    Fraction,
-    BeforeValidator(ratio),
-    PlainSerializer(lambda r: int(r) if r.denominator == 1 else (float(r) if Fraction(str(float(r))) == r else f"{r.numerator}:{r.denominator}"), return_type=int | float | str),
-    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 1}, {"type": "string", "pattern": r"^\d+(\.\d+)?(:\d+(\.\d+)?)?$"}]}),
-]
-HostWord = Annotated[str, BeforeValidator(host_word), WithJsonSchema({"type": "string", "pattern": HOST_NAME, "maxLength": 24})]
 
 
 class NodesSpec(Frozen):
@@ -71,6 +33,8 @@ class NodesSpec(Frozen):
     name: HostWord = Field("gpu", description="Host name prefix; nodes are called NAME-001, NAME-002, ...")
     grow_to: int | None = Field(None, description="Final number of nodes: spines, racks, U, power and ports are sized for it, names and ports stay as they are.")
     name_width: int | None = Field(None, ge=1, le=7, description="Digits of the host number; by default as many as the final count needs, at least 3.")
+    ports: PortMap = Field(default_factory=dict, description=PORTS_OF)
+    networks: tuple[HostWord, ...] = Field((), description=NETWORKS_OF)
 
     @field_validator("count", "grow_to")
     @classmethod
@@ -175,6 +139,26 @@ class CablesSpec(Frozen):
         return value
 
 
+class Fabrics(Frozen):
+    """The fabrics by name: `compute`, the east-west fabric between GPUs, and any number of others."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+    __pydantic_extra__: dict[str, AccessSpec]
+
+    compute: FabricSpec = Field(description="The east-west fabric between GPUs.")
+
+    @property
+    def others(self) -> dict[str, AccessSpec]:
+        """The other fabrics, in the order of the file."""
+        return dict(self.__pydantic_extra__)
+
+    @model_validator(mode="after")
+    def _names_are_words(self) -> Fabrics:
+        for name in self.others:
+            host_word(name)
+        return self
+
+
 class Design(Frozen):
     """A whole design: the cluster's name, its nodes, its fabrics, the hall and the cabling policy."""
 
@@ -183,27 +167,49 @@ class Design(Frozen):
     more_nodes: tuple[NodesSpec, ...] = Field(
         (), description="Other kinds of node on the compute fabric, on leaves of their own: GPU nodes of another model, CPU or storage nodes."
     )
-    fabrics: dict[Literal["compute"], FabricSpec] = Field(min_length=1, description="The fabrics by name; `compute` is the east-west fabric between GPUs.")
+    servers: tuple[ServerSpec, ...] = Field((), description="Servers that are on other fabrics than compute: CPU, storage, control-plane and login nodes, edge routers.")
+    pdus: PduSpec | None = Field(None, description="Power distribution units in every rack, with ports on a fabric that serves management.")
+    fabrics: Fabrics = Field(description="The fabrics by name; `compute` is the east-west fabric between GPUs, others serve ports by their use.")
     hall: HallSpec = Field(default_factory=HallSpec, description="Where racks can stand; by default a hall is made to fit.")
     placement: PlacementSpec = Field(default_factory=PlacementSpec, description="Pins, equipment that stands already, and arrangements to force.")
     cables: CablesSpec = Field(default_factory=CablesSpec, description="Cabling policy.")
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of everything that is tried at random.")
 
     @model_validator(mode="after")
-    def _switch_names_differ_from_nodes(self) -> Design:
-        names = [group.name for group in self.node_groups]
-        if len(set(names)) < len(names):
-            raise ValueError(f"two kinds of node are both called {max(names, key=names.count)!r} | give them different names")
-        for name, fabric in self.fabrics.items():
-            taken = sorted({fabric.leaf_name, fabric.spine_name, fabric.core_name} & set(names))
-            if taken:
-                raise ValueError(f"nodes and switches of {name} are both called {taken[0]!r} | give them different names")
+    def _names_differ(self) -> Design:
+        hosts = [group.name for group in self.node_groups] + [server.name for server in self.servers] + ([self.pdus.name] if self.pdus else [])
+        twice = sorted({name for name in hosts if hosts.count(name) > 1})
+        if twice:
+            raise ValueError(f"two kinds of node are both called {twice[0]!r} | give them different names")
+        compute = self.fabrics.compute
+        taken = dict.fromkeys(hosts, "nodes")
+        words = [("compute", word) for word in (compute.leaf_name, compute.spine_name, compute.core_name)]
+        words += [(name, word) for name, spec in self.fabrics.others.items() for word in switch_words(name, spec)]
+        for fabric, word in words:
+            if word in taken:
+                what = f"nodes and switches of {fabric} are both called {word!r}" if taken[word] == "nodes" else f"switches of {taken[word]} and {fabric} are both called {word!r}"
+                raise ValueError(f"{what} | give them different names")
+            taken[word] = fabric
         return self
 
     @property
     def node_groups(self) -> tuple[NodesSpec, ...]:
         """Every kind of node: `nodes`, then `more_nodes`."""
         return (self.nodes, *self.more_nodes)
+
+    @property
+    def rails(self) -> dict[str, FabricSpec]:
+        """The fabric of GPU rails, by name."""
+        return {"compute": self.fabrics.compute}
+
+    def spec_of(self, fabric: str) -> FabricSpec | AccessSpec:
+        """What the design says of a fabric."""
+        return self.fabrics.compute if fabric == "compute" else self.fabrics.others[fabric]
+
+
+def switch_words(name: str, spec: AccessSpec) -> tuple[str, str]:
+    """First words of the names of leaves and spines of another fabric than compute."""
+    return spec.leaf_name or f"{name}-leaf", spec.spine_name or f"{name}-spine"
 
 
 def load_design(path: str | Path) -> Design:

@@ -84,7 +84,7 @@ def choose_parts(design: Design, name: str, spec: FabricSpec, catalog: Catalog) 
 
 def unknown_models(design: Design, catalog: Catalog) -> list[Problem]:
     """Errors for node and switch models that the catalog does not have."""
-    return [problem for name, spec in design.fabrics.items() for problem in choose_parts(design, name, spec, catalog)[1] if problem.rule == "unknown-model"]
+    return [problem for name, spec in design.rails.items() for problem in choose_parts(design, name, spec, catalog)[1] if problem.rule == "unknown-model"]
 
 
 def part_warnings(parts: list[Part]) -> list[Problem]:

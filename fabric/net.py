@@ -103,7 +103,7 @@ def net_of(topology: Topology, fabric: str, alive: Mask | None = None) -> Net:
     ordered = {c: _ints(switches[c]) for c in ("dev", "level", "plane", "pod", "group")}
     rail = _ints(switches["rail"].str.split("+").list.first().cast(pl.Int64, strict=False).fill_null(0))
     leaves = int((level == 1).sum())
-    own_rail = rail[:leaves] if topology.design.fabrics[fabric].style == "rail-only" else np.zeros(leaves, dtype=np.int64)  # type: ignore[index]
+    own_rail = rail[:leaves] if topology.design.spec_of(fabric).style == "rail-only" else np.zeros(leaves, dtype=np.int64)
     domain = np.unique(np.stack([ordered["plane"][:leaves], own_rail], axis=1), axis=0, return_inverse=True)[1].ravel()
     extra = {"dev": NONE, "level": 2, "pod": NONE, "group": NONE}
     columns = {c: np.concatenate([ordered[c], np.full(len(bent), extra[c])]) for c in extra}

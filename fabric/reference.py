@@ -33,8 +33,9 @@ def _section(lines: list[str], path: str, part: dict[str, Any], defs: dict[str, 
         lines.append(f"| `{name}` | {takes} | {default} | {field.get('description', '')} |".replace(" |  |", " | |"))
     lines.append("")
     for name, inner in below:
-        where = f"{name}.compute" if name == "fabrics" else name
-        _section(lines, where, inner, defs, done)
+        _section(lines, name, inner, defs, done)
+    if isinstance(part.get("additionalProperties"), dict):
+        _section(lines, f"{path}.NAME", _takes(part["additionalProperties"], defs)[1] or {}, defs, done)
 
 
 def _takes(field: dict[str, Any], defs: dict[str, Any]) -> tuple[str, dict[str, Any] | None]:

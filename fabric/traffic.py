@@ -64,7 +64,7 @@ class _Load:
 def worst_traffic(topology: Topology, fabric: str, net: Net | None = None) -> Traffic:
     """Find the worst load of every class of links and a permutation for the worst of all."""
     net = net or net_of(topology, fabric)
-    spec = {str(name): spec for name, spec in topology.design.fabrics.items()}[fabric]
+    spec = topology.design.spec_of(fabric)
     routes, rate = routes_of(net), net.of_leaves()
     above = np.zeros(net.size - net.leaves, dtype=np.int64)
     colour = classes(net, (np.concatenate([rate, above]), part_sizes(net)))

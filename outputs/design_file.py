@@ -36,7 +36,7 @@ def resolved(plan: Plan) -> dict[str, Any]:
     data: dict[str, Any] = plan.design.model_dump(mode="json")
     for group, given in zip([data["nodes"], *data["more_nodes"]], plan.design.node_groups, strict=True):
         group["name_width"] = given.width
-    for name, spec in plan.design.fabrics.items():
+    for name, spec in plan.design.rails.items():
         data["fabrics"][name] |= _fabric_choices(plan, name, spec)
     data["hall"] |= _hall_choices(plan)
     return data

@@ -84,7 +84,7 @@ def ethernet_links(plan: Plan, reader: str) -> pl.DataFrame:
 
 def switch_os(plan: Plan, fabric: str, switch: Switch) -> str:
     """Operating system whose port names the plan prints for a switch."""
-    asked = next(spec.switch_os for name, spec in plan.design.fabrics.items() if name == fabric)
+    asked = next(spec.switch_os for name, spec in plan.design.rails.items() if name == fabric)
     return asked or switch.port_names[0].os
 
 

@@ -28,7 +28,7 @@ def test_new_prints_a_design_that_plans(tmp_path: Path) -> None:
     text = run("new", "--nodes", "16", "--node", "dgx-h100", "--family", "quantum-ndr", "--oversubscription", "2:1").stdout
     (tmp_path / "d.yaml").write_text(text)
     design = load_design(tmp_path / "d.yaml")
-    assert (design.nodes.count, design.nodes.model, design.fabrics["compute"].oversubscription) == (16, "dgx-h100", 2)
+    assert (design.nodes.count, design.nodes.model, design.fabrics.compute.oversubscription) == (16, "dgx-h100", 2)
     assert all("#" in line for line in text.splitlines() if ": " in line)
     assert run("check", str(tmp_path / "d.yaml")).exit_code == 0
 

@@ -12,6 +12,7 @@ from railplan.fabric.check_counts import rows_are_numbered
 from railplan.fabric.check_load import every_node_reaches_every_node
 from railplan.fabric.check_ports import breakouts_are_legal
 from railplan.fabric.checks import CHECKS, check_fabric
+from railplan.fabric.design import Fabrics
 from railplan.fabric.topology import CageUse, Topology
 from railplan.vendors.catalog import load_catalog
 from railplan.vendors.models import Switch
@@ -67,7 +68,7 @@ def dev(topology: Topology, name: str) -> int:
 
 
 def with_ratio(topology: Topology, ratio: int) -> Topology:
-    fabrics = {k: v.model_copy(update={"oversubscription": Fraction(ratio)}) for k, v in topology.design.fabrics.items()}
+    fabrics = Fabrics(compute=topology.design.fabrics.compute.model_copy(update={"oversubscription": Fraction(ratio)}))
     return replace(topology, design=topology.design.model_copy(update={"fabrics": fabrics}))
 
 
@@ -331,6 +332,6 @@ def test_a_disputed_mode_needs_the_designs_word(built):
     topology = built("hgx-b300", 32, "spectrum-x", nic_mode="1x800G", planes=1)
     assert check_fabric(topology) == []
     assert "disputed-mode" in {p.rule for p in topology.findings}
-    quiet = {k: v.model_copy(update={"nic_mode": None}) for k, v in topology.design.fabrics.items()}
+    quiet = Fabrics(compute=topology.design.fabrics.compute.model_copy(update={"nic_mode": None}))
     bad = replace(topology, design=topology.design.model_copy(update={"fabrics": quiet}))
     assert rules(bad) == {"breakout"}

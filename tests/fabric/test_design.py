@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from railplan.fabric.design import Design, parse_design
+from railplan.fabric.design import Design, Fabrics, parse_design
 from railplan.problems import DesignError, Problem
 
 PLAIN = """\
@@ -23,20 +23,20 @@ def problems(text: str) -> tuple[Problem, ...]:
 
 def test_a_short_design_is_enough():
     design = parse_design(PLAIN)
-    assert design.fabrics["compute"].oversubscription == 1
+    assert design.fabrics.compute.oversubscription == 1
     assert design.nodes.final_count == 64
     assert design.nodes.width == 3
 
 
 @pytest.mark.parametrize(("written", "ratio"), [("1", 1), ("2", 2), ("3.5", Fraction(7, 2)), ('"2:1"', 2), ('"7:2"', Fraction(7, 2)), ("1.0", 1)])
 def test_an_oversubscription_may_be_written_in_several_ways(written, ratio):
-    assert parse_design(PLAIN.replace("quantum-ndr", f"quantum-ndr, oversubscription: {written}")).fabrics["compute"].oversubscription == ratio
+    assert parse_design(PLAIN.replace("quantum-ndr", f"quantum-ndr, oversubscription: {written}")).fabrics.compute.oversubscription == ratio
 
 
 @pytest.mark.parametrize("ratio", [Fraction(1), Fraction(7, 2), Fraction(7, 3)])
 def test_a_design_survives_being_written_and_read_again(ratio):
     design = parse_design(PLAIN)
-    design = design.model_copy(update={"fabrics": {"compute": design.fabrics["compute"].model_copy(update={"oversubscription": ratio})}})
+    design = design.model_copy(update={"fabrics": Fabrics(compute=design.fabrics.compute.model_copy(update={"oversubscription": ratio}))})
     assert Design.model_validate(design.model_dump(mode="json")) == design
 
 

@@ -47,7 +47,7 @@ def is_proved_or_refused(model: str, count: int, fabric: dict[str, Any], grow_to
         assert errors
         assert all(p.what and p.fix for p in errors), errors
         return False
-    net, spec = net_of(topology, "compute"), design.fabrics["compute"]
+    net, spec = net_of(topology, "compute"), design.fabrics.compute
     proof, traffic = prove(topology, "compute", net), worst_traffic(topology, "compute", net)
     assert [str(p) for p in check_fabric(topology) + check_bisection(proof) + check_traffic(traffic)] == []
     assert proof.non_blocking or max(spec.oversubscription, spec.core_oversubscription) > 1

@@ -163,7 +163,7 @@ def _(plan: Plan, data: bytes) -> tuple[Cables, Cables]:
 def test_an_ethernet_format_has_every_link(plan: Plan, name: str) -> None:
     if "infiniband" in protocols(plan).values():
         pytest.skip("the fabric is InfiniBand")
-    family = plan.design.fabrics["compute"].family
+    family = plan.design.fabrics.compute.family
     if (name, family) in (("air", "tomahawk-5"), ("air", "tomahawk-6"), ("sonic", "tomahawk-6")):
         pytest.skip(f"{name} does not know the switches of {family}")
     files = render(plan, [name])

@@ -48,7 +48,7 @@ def test_planning_the_resolved_design_gives_the_same_bytes(plan: Plan, catalog: 
 
 def test_nothing_is_left_to_choose(plan: Plan) -> None:
     design = parse_design(files(plan)["design.yaml"].decode())
-    spec = design.fabrics["compute"]
+    spec = design.fabrics.compute
     assert spec.switch
     assert (spec.spine_switch is None) == (spec.tiers == 1)
     assert spec.nic_mode

@@ -133,7 +133,7 @@ def test_the_published_design_passes_every_check_and_its_bisection(case):
     topology = build_topology(Design.model_validate(case["design"]), load_catalog())
     proof = prove(topology, "compute")
     assert check_fabric(topology) + check_bisection(proof) + check_traffic(worst_traffic(topology, "compute")) == []
-    spec = topology.design.fabrics["compute"]
+    spec = topology.design.fabrics.compute
     assert proof.non_blocking == (spec.oversubscription == 1 and spec.core_oversubscription == 1)
 
 
