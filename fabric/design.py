@@ -123,7 +123,7 @@ class FabricSpec(Frozen):
 class CablesSpec(Frozen):
     """What cables may be used, and how many spares are ordered."""
 
-    max_length_m: dict[Literal["dac", "acc", "aec", "aoc", "mmf", "smf"], float] = Field(
+    max_length_m: dict[Literal["dac", "acc", "aec", "utp", "aoc", "mmf", "smf"], float] = Field(
         default_factory=dict, description="Longest cable trusted, per kind; 0 switches a kind off."
     )
     copper_tiers: tuple[Tier, ...] = Field(TIERS, description="Tiers on which copper may be used; the others are all fibre.")

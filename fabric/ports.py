@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..vendors.models import Breakout, CageGroup, Node, NodeCage, PortNames, Switch
+from ..vendors.models import MANAGEMENT_CAGE, Breakout, CageGroup, Node, NodeCage, PortNames, Switch
 from .topology import CageUse
 
 
@@ -131,6 +131,9 @@ def port_count(switch: Switch, kind: PortKind) -> int:
 
 def switch_port_name(names: PortNames, cage: int, child: int, mode: Breakout, cages_per_card: int | None = None) -> str:
     """Name of a port as the switch's operating system prints it."""
+    if cage >= MANAGEMENT_CAGE:
+        number = cage - MANAGEMENT_CAGE
+        return names.management.format(child=number, child1=number + 1)
     lane = child * mode.lanes
     pattern = names.whole if mode.ports == 1 else names.split
     return pattern.format(

@@ -15,9 +15,9 @@ from ..vendors.catalog import Catalog
 from ..vendors.models import Copper, Fibre, Module, Part
 from .plugs import CageClass, module_fits, plug_fits
 
-Kind = Literal["dac", "acc", "aec", "aoc", "mmf", "smf"]
-KINDS: tuple[Kind, ...] = ("dac", "acc", "aec", "aoc", "mmf", "smf")
-"""In order of preference where prices do not decide: passive copper first, single-mode last."""
+Kind = Literal["dac", "acc", "aec", "utp", "aoc", "mmf", "smf"]
+KINDS: tuple[Kind, ...] = ("dac", "acc", "aec", "utp", "aoc", "mmf", "smf")
+"""In order of preference where prices do not decide: passive copper first, single-mode last. RJ45 takes utp alone."""
 
 GLASS_KIND: dict[str, Kind] = {"multimode": "mmf", "single-mode": "smf"}
 

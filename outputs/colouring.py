@@ -19,6 +19,7 @@ KINDS = {
     "dac": ("FFD9B3", "passive copper"),
     "acc": ("FFC0C0", "linear active copper"),
     "aec": ("F4B6E6", "retimed active copper"),
+    "utp": ("DDE3EA", "twisted pairs"),
     "aoc": ("D9C7F2", "active optical cable"),
     "mmf": ("B7E4E0", "multimode fibre"),
     "smf": ("FFF3A6", "single-mode fibre"),

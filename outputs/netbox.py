@@ -33,7 +33,7 @@ ROWS_MAX = 500
 ROLE_COLOURS = {"node": "4caf50", "leaf": "2196f3", "spine": "3f51b5", "core": "9c27b0", "ufm": "ff9800"}
 OTHER_COLOUR = "9e9e9e"
 
-CABLE_TYPES = {"dac": "dac-passive", "acc": "dac-active", "aec": "dac-active", "aoc": "aoc"}
+CABLE_TYPES = {"dac": "dac-passive", "acc": "dac-active", "aec": "dac-active", "utp": "cat6a", "aoc": "aoc"}
 """Kind of copper and active optical cables -> NetBox's cable type; fibres go by their glass, as mmf-om4."""
 
 

@@ -71,17 +71,20 @@ def _device_type(profiles: list[Profile], names: dict[tuple[str, int, int], str]
     if part.weight_kg:
         found |= {"weight": round(part.weight_kg, 2), "weight_unit": "kg"}
     ports: dict[str, dict[str, Any]] = {}
-    for port in [*_management(part), *(port for profile in profiles for port in _used(profile, names)), *_unused(part, profiles, naming)]:
+    for port in [*_management(part, naming), *(port for profile in profiles for port in _used(profile, names)), *_unused(part, profiles, naming)]:
         ports.setdefault(port["name"], port)
     return {**found, "interfaces": list(ports.values())}
 
 
-def _management(part: Switch | Node) -> Iterator[dict[str, Any]]:
-    """Ports to manage the device by: eth0, eth1 of a switch, bmc of a node."""
-    count = part.management_ports if isinstance(part, Switch) else part.bmc_ports
-    for number in range(count):
-        name = f"eth{number}" if isinstance(part, Switch) else "bmc" + (str(number) if count > 1 else "")
-        yield {"name": name, "type": MANAGEMENT, "mgmt_only": True}
+def _management(part: Switch | Node, naming: Mapping[str, PortNames]) -> Iterator[dict[str, Any]]:
+    """Ports to manage the device by: eth0, eth1 of a switch, BMC of a node."""
+    if isinstance(part, Node):
+        names = [port.label for port in part.ports if port.use == "bmc"]
+    elif group := part.management_cages:
+        names = [switch_port_name(naming[part.model], cage, 0, group.modes[0]) for cage in range(group.first, group.first + group.count)]
+    else:
+        names = []
+    yield from ({"name": name, "type": MANAGEMENT, "mgmt_only": True} for name in names)
 
 
 def _used(profile: Profile, names: dict[tuple[str, int, int], str]) -> Iterator[dict[str, Any]]:
@@ -100,7 +103,7 @@ def _unused(part: Switch | Node, profiles: list[Profile], naming: Mapping[str, P
     if isinstance(part, Node):
         forms = {cage.label: cage.form for cage in part.cages}
         for port in part.ports:
-            if port.cage not in run:
+            if port.cage not in run and port.use != "bmc":
                 form = forms[port.cage]
                 yield {"name": port.label, "type": interface_type(form, top_speed(form), False), "label": port.cage}
         return

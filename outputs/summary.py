@@ -15,7 +15,7 @@ from . import DEFAULTS, Options
 if TYPE_CHECKING:
     from ..plan import Plan
 
-KINDS = ("dac", "acc", "aec", "aoc", "mmf", "smf")
+KINDS = ("dac", "acc", "aec", "utp", "aoc", "mmf", "smf")
 COPPER = ("dac", "acc", "aec")
 FIBRES = ("mmf", "smf")
 WITNESS_ROWS = 64

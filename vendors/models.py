@@ -72,7 +72,7 @@ class Part(Frozen):
 
     @model_validator(mode="after")
     def _evidence_covers_every_datum(self) -> Part:
-        free = {"model", "vendor", "description", "cautions", "evidence"}
+        free = {"model", "vendor", "description", "role", "cautions", "evidence"}
         given = {n for n in self.model_fields_set if n not in free and getattr(self, n) not in (None, ())}
         covered = [f for row in self.evidence for f in row.fields]
         unknown = sorted(set(covered) - set(type(self).model_fields))
@@ -92,6 +92,10 @@ class Part(Frozen):
     def confidence_of(self, field: str) -> Confidence:
         """Confidence of one datum; `unverified` when no evidence names it."""
         return next((row.confidence for row in self.evidence if field in row.fields), "unverified")
+
+
+MANAGEMENT_CAGE = 9001
+"""Number of a switch's first management socket: beyond every data cage, the largest chassis has 1,024."""
 
 
 class Breakout(Frozen):
@@ -150,6 +154,10 @@ class CageGroup(Frozen):
             raise ValueError("a breakout mode stands twice")
         return self
 
+    def label(self, cage: int) -> str:
+        """What stands at a cage: its faceplate number; management sockets are MGMT1, MGMT2, ..."""
+        return f"MGMT{cage - self.first + 1}" if self.use == "management" else str(cage)
+
 
 class PortNames(Frozen):
     """How one network operating system prints port names.
@@ -164,8 +172,10 @@ class PortNames(Frozen):
     """Pattern of an unsplit cage."""
     split: str
     """Pattern of a port of a split cage."""
+    management: str = "eth{child}"
+    """Pattern of a management port, with `{child}` (from 0) or `{child1}`."""
 
-    @field_validator("whole", "split")
+    @field_validator("whole", "split", "management")
     @classmethod
     def _known_placeholders(cls, pattern: str) -> str:
         plain = re.sub(r"{\w+(:0?\d)?}", "0", pattern)
@@ -202,12 +212,27 @@ class Switch(Part):
     """p2c: power side to connector side; c2p: connector side to power side."""
     cooling: Literal["air", "liquid", "hybrid"] = "air"
     management_ports: int = Field(default=1, ge=0)
+    """RJ45 sockets of 1G for the out-of-band network; `management_cages` makes cages of them."""
     dedicated_ufm_port: bool = False
     """True when the fabric manager has a port of its own, so that no leaf port is given up for it."""
     cages_per_card: Count | None = None
     """Modular switches: cages of one line card; cages are numbered on through the cards."""
     chassis_of: Count | None = None
     """Set when the box holds several independent switches (Q3200 holds two)."""
+
+    @model_validator(mode="after")
+    def _faceplate_numbers_end_below_management(self) -> Switch:
+        last = max(g.first + g.count - 1 for g in self.cages)
+        if last >= MANAGEMENT_CAGE:
+            raise ValueError(f"cage {last}: numbers from {MANAGEMENT_CAGE} are kept for management ports")
+        return self
+
+    @property
+    def management_cages(self) -> CageGroup | None:
+        """The management sockets as cages, numbered from `MANAGEMENT_CAGE`; None when the box has none."""
+        if not self.management_ports:
+            return None
+        return CageGroup(first=MANAGEMENT_CAGE, count=self.management_ports, form="rj45", lanes=1, use="management", modes=(Breakout(ports=1, gbps=1, lanes=1, lane_gbps=1),))
 
 
 class NicPort(Frozen):
@@ -223,11 +248,18 @@ class NicPort(Frozen):
     gpu: int | None = Field(default=None, ge=0)
     rail: int | None = Field(default=None, ge=0)
     """Defaults to the GPU index for compute ports."""
-    use: Literal["compute", "storage", "inband", "frontend", "management"] = "compute"
+    use: Literal["compute", "storage", "inband", "frontend", "management", "bmc"] = "compute"
+    """management: a port of the host's own operating system; bmc: the controller behind it, alive without the host."""
     pci: PlainText | None = None
     netdev_ib: PlainText | None = None
     netdev_eth: PlainText | None = None
     rdma: PlainText | None = None
+
+
+class NicMode(Breakout):
+    """One way to run one NIC position (one `NicPort` entry): `ports` logical ports of `gbps` each."""
+
+    protocol: Protocol
 
 
 class NodeCage(Frozen):
@@ -238,37 +270,75 @@ class NodeCage(Frozen):
     cooling: Cooling = "flat"
     lanes: Count
     max_module_w: Positive | None = None
+    modes: tuple[NicMode, ...] = ()
+    """Modes of each connector of the cage, for ports whose use is not compute; the first legal one is used."""
+
+    @model_validator(mode="after")
+    def _modes_fit_the_lanes(self) -> NodeCage:
+        for mode in self.modes:
+            if mode.ports * mode.lanes > self.lanes:
+                raise ValueError(f"mode {mode.name} needs {mode.ports * mode.lanes} lanes; the cage has {self.lanes}")
+        kinds = [(m.protocol, m.name, m.lane_gbps) for m in self.modes]
+        if len(set(kinds)) != len(kinds):
+            raise ValueError("a mode stands twice")
+        return self
 
 
-class NicMode(Breakout):
-    """One way to run one NIC position (one `NicPort` entry): `ports` logical ports of `gbps` each."""
-
-    protocol: Protocol
+Role = Literal["gpu", "cpu", "control", "login", "storage", "management", "edge", "pdu", "cdu"]
+"""What a node is in a cluster; control: control plane, management: fabric managers, edge: firewalls and routers to the outside."""
 
 
 class Node(Part):
-    """One node model (a server or a compute tray)."""
+    """One node model: a server, a compute tray, or whatever else of the room has ports (PDU, CDU, firewall)."""
 
     gpus: int = Field(ge=0)
     """0 for servers without any, such as UFM servers."""
-    height_ru: Count
+    role: Role = "cpu"
+    """Where the file is silent: gpu with GPUs, else cpu."""
+    height_ru: int = Field(ge=0)
+    """0 for what hangs beside the units, such as vertical PDUs, or stands on the floor."""
     depth_mm: Positive | None = None
     weight_kg: Positive | None = None
-    power_max_w: Positive | None = None
+    power_max_w: float | None = Field(default=None, ge=0, le=1e9)
+    """0 for what passes power on and draws none of its own, such as PDUs."""
     power_typical_w: Positive | None = None
     cooling: Literal["air", "liquid", "hybrid"] = "air"
-    nic: str
+    nic: str = ""
     """NIC of the compute ports, for example ConnectX-8."""
     cages: tuple[NodeCage, ...] = Field(min_length=1)
     ports: tuple[NicPort, ...] = Field(min_length=1)
-    modes: tuple[NicMode, ...] = Field(min_length=1)
+    modes: tuple[NicMode, ...] = ()
     """Modes of a compute port; the first legal one for the chosen family and planes is used."""
     per_rack: tuple[Count, ...] = ()
     """Published numbers of such nodes in a rack, ascending."""
     rack_scale: bool = False
     """True for trays that come as whole racks (NVL72): SUs are rounded to whole racks."""
     psu_count: Count | None = None
-    bmc_ports: int = Field(default=1, ge=0)
+    storage_raw_tb: Positive | None = None
+    """Capacity of its drives in TB (10^12 bytes)."""
+    storage_usable_tb: Positive | None = None
+    """What users get of it in TB, where the vendor says so."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gpus_make_a_gpu_node(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "role" not in data and isinstance(data.get("gpus"), int) and data["gpus"] > 0:
+            return {**data, "role": "gpu"}
+        return data
+
+    @model_validator(mode="after")
+    def _modes_stand_where_they_are_read(self) -> Node:
+        if bool(self.compute_ports) != bool(self.modes and self.nic):
+            what = "compute ports need" if self.compute_ports else "without compute ports there is no use for"
+            raise ValueError(f"{what} modes and a nic of the node | modes of other ports stand at their cage")
+        for cage in self.cages:
+            uses = [p.use for p in self.ports if p.cage == cage.label]
+            if cage.modes and set(uses) <= {"compute"}:
+                raise ValueError(f"cage {cage.label} lists modes but no port that reads them | modes of compute ports stand at the node")
+            for mode in cage.modes:
+                if len(uses) * mode.ports * mode.lanes > cage.lanes:
+                    raise ValueError(f"{len(uses)} connectors of cage {cage.label} run as {mode.name} need more than its {cage.lanes} lanes")
+        return self
 
     @model_validator(mode="after")
     def _ports_stand_in_cages(self) -> Node:
@@ -331,8 +401,8 @@ class Copper(Part):
     A straight cable has one tail, a split cable several; each end fills a cage alone.
     """
 
-    kind: Literal["dac", "acc", "aec", "aoc"]
-    """dac passive, acc linear or redriven active copper, aec retimed copper, aoc active optical."""
+    kind: Literal["dac", "acc", "aec", "utp", "aoc"]
+    """dac passive, acc linear or redriven active copper, aec retimed copper, utp twisted pairs for RJ45, aoc active optical."""
     head: Plug
     tails: tuple[Plug, ...] = Field(min_length=1)
     gbps: Count
