@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,16 +21,20 @@ from .fabric.net import net_of
 from .fabric.topology import Topology
 from .fabric.traffic import Traffic, check_traffic, worst_traffic
 from .layouts.bom import bill_of_materials
-from .layouts.cables import Cabling, cable
+from .layouts.cables import Cabling, cable, carried_by
 from .layouts.check_cables import check_cabling
 from .layouts.optimise import place_best
-from .layouts.placement import Placement
+from .layouts.placement import Placement, survey
 from .layouts.rules import check_placement
 from .problems import DesignError, Problem, did_you_mean, raise_errors
 from .vendors.catalog import Catalog
 
 if TYPE_CHECKING:
     import networkx as nx
+
+
+PDU_ROUNDS = 6
+"""Rounds in which the number of racks and that of their PDUs must agree; the rules find what does not."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +47,11 @@ class Plan:
     placement: Placement
     cabling: Cabling
     proofs: Mapping[str, Proof]
-    """Fabric name -> its bandwidth, reached by count and by maximum flow."""
+    """Fabric name -> its bandwidth, reached by count and by maximum flow; fabrics whose leaves share no spines have none."""
     traffic: Mapping[str, Traffic]
-    """Fabric name -> the largest load that any permutation puts on any link."""
+    """Name of the compute fabric -> the largest load that any permutation puts on any link."""
     hops: Mapping[str, tuple[Hops, ...]]
-    """Fabric name -> switches between GPUs, near and far."""
+    """Name of the compute fabric -> switches between GPUs, near and far."""
     bom: pl.DataFrame
     findings: tuple[Problem, ...]
 
@@ -62,11 +66,25 @@ class Plan:
 
     def what_if(self, *failures: str, fabric: str = "compute") -> Damage:
         """What is left when things fail, named as `spine:spine-03`, `cable:S17` or `rack:A07`; raises DesignError when one is not there."""
-        return what_if(self.topology, failures, self.placement.places["rack"].to_list(), self._cable_of_links(), fabric)
+        return what_if(self.topology.compute, failures, *self._racks_and_cables(), fabric)
 
     def worst_failure(self, kind: str, fabric: str = "compute") -> tuple[Damage, int, int]:
         """(damage of the worst single failure of a leaf, spine, core, cable or rack, failures tried, things of that kind)."""
-        return worst_single(self.topology, kind, self.placement.places["rack"].to_list(), self._cable_of_links(), fabric)
+        return worst_single(self.topology.compute, kind, *self._racks_and_cables(), fabric)
+
+    @property
+    def rails(self) -> Plan:
+        """The plan of the compute fabric alone, for readers that know no other: its devices, links, cables and modules."""
+        rails = self.topology.compute
+        if rails is self.topology:
+            return self
+        places = self.placement.places.head(rails.devices.height)
+        return replace(self, topology=rails, placement=replace(self.placement, places=places), cabling=carried_by(self.cabling, rails.links.height))
+
+    def _racks_and_cables(self) -> tuple[list[str], list[str]]:
+        """Rack of every device and cable of every link of the compute fabric."""
+        rails = self.topology.compute
+        return self.placement.places["rack"].head(rails.devices.height).to_list(), self._cable_of_links()[: rails.links.height]
 
     def _cable_of_links(self) -> list[str]:
         return self.cabling.cables["cable"].gather(self.cabling.carried["cable_no"]).to_list()
@@ -89,15 +107,17 @@ def make_plan(
     """
     end = None if time_limit is None else time.monotonic() + time_limit
     tell("building the fabric")
-    topology = build_topology(design, catalog)
+    topology = with_pdus_for_racks(design, catalog)
     findings = [*topology.findings, *raise_errors(check_fabric(topology))]
     tell("proving its bandwidth")
-    nets = {name: net_of(topology, name) for name in topology.fabrics}
-    proofs = {name: prove(topology, name, net) for name, net in nets.items()}
+    rails = topology.compute
+    nets = {name: net_of(rails, name) for name in rails.fabrics}
+    proofs = {name: prove(rails, name, net) for name, net in nets.items()}
+    proofs |= {name: prove(topology, name) for name, facts in topology.fabrics.items() if name not in nets and facts.tiers > 1}
     findings += raise_errors(p for proof in proofs.values() for p in check_bisection(proof))
-    traffic = {name: worst_traffic(topology, name, net) for name, net in nets.items()}
+    traffic = {name: worst_traffic(rails, name, net) for name, net in nets.items()}
     findings += raise_errors(p for found in traffic.values() for p in check_traffic(found))
-    hops = {name: locality(topology, name, net) for name, net in nets.items()}
+    hops = {name: locality(rails, name, net) for name, net in nets.items()}
     tell("placing racks and switches")
     placement = place_best(topology, catalog, effort, keep, tell, lambda: end is not None and time.monotonic() > end, jobs)
     findings += [*placement.findings, *raise_errors(check_placement(topology, placement))]
@@ -106,6 +126,19 @@ def make_plan(
     bom = bill_of_materials(topology, cabling, catalog)
     findings += [*cabling.findings, *raise_errors(check_cabling(topology, placement, cabling, bom, catalog))]
     return Plan(design, catalog, topology, placement, cabling, proofs, traffic, hops, bom, _once(findings))
+
+
+def with_pdus_for_racks(design: Design, catalog: Catalog) -> Topology:
+    """The fabrics, with PDUs for as many racks as the reference arrangement takes (PDUs need ports, ports switches, switches racks)."""
+    topology = build_topology(design, catalog)
+    racks = 0
+    for _ in range(PDU_ROUNDS if design.pdus is not None else 0):
+        needed = sum(block.racks for block in survey(topology, catalog).blocks)
+        if needed == racks:
+            break
+        racks = needed
+        topology = build_topology(design, catalog, racks)
+    return topology
 
 
 def _once(findings: Sequence[Problem]) -> tuple[Problem, ...]:

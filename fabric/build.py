@@ -9,21 +9,32 @@ import polars as pl
 from ..problems import DesignError, Problem, raise_errors
 from ..vendors.catalog import Catalog
 from ..vendors.models import NicMode, Node, PortNames, Switch
+from .cluster import whole_cluster
 from .design import Design, FabricSpec
 from .devices import UFM_SERVER, device_table
 from .links import link_table
 from .modes import Parts, choose_parts, part_warnings
-from .ports import node_port_names, switch_port_name
+from .names import port_names
 from .sizing import Group, Size
 from .styles import size_fabric
-from .tables import PORT_NAMES, frame
 from .tiers import core_radix, spine_radix, uplinks_for
 from .topology import CageUse, FabricFacts, Profile, Topology
 from .wiring import Wiring, hand_out
 
 
-def build_topology(design: Design, catalog: Catalog) -> Topology:
-    """Size the fabric and build its devices and links; raises DesignError with all problems found."""
+def build_topology(design: Design, catalog: Catalog, racks: int = 0) -> Topology:
+    """Size every fabric and build its devices and links; raises DesignError with all problems found.
+
+    `racks` is the number of racks that PDUs are counted for.
+    """
+    compute, naming = _compute(design, catalog)
+    if not design.fabrics.others and not design.servers and design.pdus is None:
+        return compute
+    return whole_cluster(compute, catalog, naming, racks)
+
+
+def _compute(design: Design, catalog: Catalog) -> tuple[Topology, dict[str, PortNames]]:
+    """The compute fabric, and the port names of its switch profiles."""
     name, spec = "compute", design.fabrics.compute
     at = f"fabrics.{name}"
     parts, problems = choose_parts(design, name, spec, catalog)
@@ -45,8 +56,8 @@ def build_topology(design: Design, catalog: Catalog) -> Topology:
     if spec.ufm_links:
         findings += part_warnings([catalog.nodes[UFM_SERVER]])
     profiles = _profiles(wiring, catalog)
-    ethernet = parts[0].nic.protocol == "ethernet"
-    return Topology(design, devices, links, _port_names(profiles, names, ethernet), profiles, {name: _facts(wiring)}, tuple(findings), future)
+    naming = {key: names[profile.part.model] for key, profile in profiles.items() if isinstance(profile.part, Switch)}
+    return Topology(design, devices, links, port_names(profiles, naming), profiles, {name: _facts(wiring)}, tuple(findings), future), naming
 
 
 def _ufm_problems(parts: Parts, catalog: Catalog, where: str) -> list[Problem]:
@@ -197,18 +208,3 @@ def _node_cages(node: Node, parts: Parts) -> dict[int, CageUse]:
     mode = parts.nic if node is parts.node else _server_mode(node, parts)
     assert mode is not None
     return {i: CageUse(i, c.label, c, mode, mode.ports * sum(p.cage == c.label for p in node.compute_ports), c.max_module_w) for i, c in enumerate(node.cages) if c.label in used}
-
-
-def _port_names(profiles: dict[str, Profile], names: dict[str, PortNames], ethernet: bool) -> pl.DataFrame:
-    columns: dict[str, list[object]] = {name: [] for name in PORT_NAMES}
-    for profile in profiles.values():
-        for use in profile.cages.values():
-            part = profile.part
-            if isinstance(part, Switch):
-                port_names = [(n, n) for n in (switch_port_name(names[part.model], use.cage, c, use.mode, part.cages_per_card) for c in range(use.ports))]
-            else:
-                port_names = node_port_names(part, use.label, use.mode.ports, ethernet)
-            for child, (port, os_name) in enumerate(port_names):
-                for key, value in zip(PORT_NAMES, (profile.name, use.cage, child, port, use.label, os_name), strict=True):
-                    columns[key].append(value)
-    return frame(PORT_NAMES, dict(columns))

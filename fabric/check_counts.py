@@ -22,6 +22,9 @@ ENDS = {
 }
 """Roles that the two ends of a link of each tier may have."""
 
+CLIENTS = ("node", "ufm", "server", "pdu", "leaf", "spine", "core")
+"""Roles of what hangs on the leaves of another fabric than compute: switches by their management ports and uplinks too."""
+
 
 def rows_are_numbered(topology: Topology) -> list[Problem]:
     """Devices and links carry the number of their row, links end on listed devices, devices have their profile's model."""
@@ -96,9 +99,9 @@ def links_join_the_right_roles(topology: Topology) -> list[Problem]:
     links = topology.links
     for side in "ab":
         links = links.join(devices.rename({c: f"{side}_{c}" for c in devices.columns}), on=f"{side}_dev", how="left", maintain_order="left")
-    legal = pl.any_horizontal((pl.col("tier") == tier) & (pl.col("a_role") == low) & (pl.col("b_role") == high) for tier, roles in ENDS.items() for low, high in roles) & (
-        pl.col("a_dev") != pl.col("b_dev")
-    )
+    client = (pl.col("fabric") != "compute") & (pl.col("tier") == "node-leaf") & pl.col("a_role").is_in(CLIENTS) & (pl.col("b_role") == "leaf")
+    named = pl.any_horizontal((pl.col("tier") == tier) & (pl.col("a_role") == low) & (pl.col("b_role") == high) for tier, roles in ENDS.items() for low, high in roles)
+    legal = (client | named) & (pl.col("a_dev") != pl.col("b_dev"))
     problems = findings(
         links.filter(~legal),
         "roles",
@@ -117,7 +120,7 @@ def links_join_the_right_roles(topology: Topology) -> list[Problem]:
     )
     strange = [pl.col(f"{s}_fabric_of").is_in([""]).not_() & (pl.col(f"{s}_fabric_of") != pl.col("fabric")) for s in "ab"]
     return problems + findings(
-        links.filter(strange[0] | strange[1]),
+        links.filter((strange[0] & ~client) | strange[1]),
         "fabric-crossed",
         lambda r: link_name(topology, r),
         lambda r: f"the link is of fabric {r['fabric']}, its switches of {r['a_fabric_of'] or 'a node'} and {r['b_fabric_of']}",

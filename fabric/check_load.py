@@ -26,8 +26,8 @@ def oversubscription_is_as_designed(topology: Topology) -> list[Problem]:
         down, up = net.of_leaves(), net.up()[: net.leaves]
         apart = spec.style == "rail-only"
         tried = joined_leaves(net)
-        bad = _too_much(net.dev[: net.leaves], down, up, designed, tried)
-        problems += _overloaded(topology, bad, designed)
+        bad = too_much(net.dev[: net.leaves], down, up, designed, tried)
+        problems += overloaded(topology, bad, designed)
         for domain in np.unique(net.domain[tried]) if bad.is_empty() else ():  # leaf by leaf it has been said already
             here = net.domain == domain
             all_down, all_up = int(down[here].sum()), int(up[here].sum())
@@ -38,17 +38,19 @@ def oversubscription_is_as_designed(topology: Topology) -> list[Problem]:
                 problems.append(Problem("oversubscription", where, what, f"the design allows {float(designed):g}:1", FIX))
         spines = _spines_below_cores(net)
         below, above = spine_load(net)
-        problems += _overloaded(topology, _too_much(net.dev[spines], below[spines], above[spines], spec.core_oversubscription), spec.core_oversubscription)
+        problems += overloaded(topology, too_much(net.dev[spines], below[spines], above[spines], spec.core_oversubscription), spec.core_oversubscription)
     return problems
 
 
-def _too_much(dev: Ints, down: Ints, up: Ints, designed: Fraction, tried: np.ndarray | None = None) -> pl.DataFrame:
+def too_much(dev: Ints, down: Ints, up: Ints, designed: Fraction, tried: np.ndarray | None = None) -> pl.DataFrame:
+    """Switches (of `tried`) whose bandwidth down over up is above the ratio: dev, down, up."""
     over = down * designed.denominator > up * designed.numerator
     rows = np.flatnonzero(over if tried is None else over & tried)
     return pl.DataFrame({"dev": dev[rows], "down": down[rows], "up": up[rows]})
 
 
-def _overloaded(topology: Topology, bad: pl.DataFrame, designed: Fraction) -> list[Problem]:
+def overloaded(topology: Topology, bad: pl.DataFrame, designed: Fraction) -> list[Problem]:
+    """Problems for rows of `too_much`."""
     return findings(
         bad,
         "oversubscription",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import polars as pl
 
 from ..problems import Problem
-from ..vendors.models import Node, Switch
+from ..vendors.models import Breakout, CageGroup, Node, NodeCage, Switch
 from .check_report import device_name, ends, findings, link_name, port_name, profile_codes
 from .topology import CageUse, Profile, Topology
 
@@ -122,15 +123,14 @@ def _exists(profile: Profile, cage: int, use: CageUse) -> bool:
     """True when the part has this cage for data, and the profile names its true hardware."""
     part = profile.part
     if isinstance(part, Switch):
-        return any(group == use.hardware and group.use == "data" and group.first <= cage < group.first + group.count for group in part.cages)
+        return any(group == use.hardware and group.first <= cage < group.first + group.count for group in usable_cages(part))
     return 0 <= cage < len(part.cages) and part.cages[cage] == use.hardware
 
 
 def _illegal(profile: Profile, cage: int, use: CageUse, asked: set[str | None]) -> str:
     """Why a cage cannot be run so; empty when it can."""
     part, mode = profile.part, use.mode
-    modes = part.modes if isinstance(part, Node) else [m for g in part.cages if g == use.hardware for m in g.modes]
-    connectors = sum(p.cage == use.label for p in part.compute_ports) if isinstance(part, Node) else 1
+    modes, connectors = _modes_of(part, use)
     if not _exists(profile, cage, use):
         return f"is not a data cage of {part.model}, which has {_cages_of(part)}"
     if mode not in modes:
@@ -144,6 +144,22 @@ def _illegal(profile: Profile, cage: int, use: CageUse, asked: set[str | None]) 
     if mode.disputed and mode.name not in asked:
         return f"is run as {mode.name} though the design does not ask for it by nic_mode: {mode.disputed}"
     return ""
+
+
+def usable_cages(part: Switch) -> list[CageGroup]:
+    """Cages that links may end on: those for data, and the management sockets."""
+    management = part.management_cages
+    return [g for g in part.cages if g.use == "data"] + ([management] if management else [])
+
+
+def _modes_of(part: Switch | Node, use: CageUse) -> tuple[Sequence[Breakout], int]:
+    """(modes that a cage may be run in, connectors that are run so): a node's compute ports have the node's modes, other ports their cage's."""
+    if isinstance(part, Switch):
+        return [m for g in usable_cages(part) if g == use.hardware for m in g.modes], 1
+    compute = sum(p.cage == use.label for p in part.compute_ports)
+    if compute or not isinstance(use.hardware, NodeCage):
+        return part.modes, compute
+    return use.hardware.modes, sum(p.cage == use.label for p in part.ports)
 
 
 def _cages_of(part: Switch | Node) -> str:
@@ -172,30 +188,31 @@ def _blocked_cages(profile: Profile) -> list[Problem]:
 
 def _over_the_cap(profile: Profile) -> list[Problem]:
     most = profile.part.ports_max if isinstance(profile.part, Switch) else None
-    ports = sum(use.mode.ports for use in profile.cages.values())
+    ports = sum(use.mode.ports for use in profile.cages.values() if not (isinstance(use.hardware, CageGroup) and use.hardware.use == "management"))
     if most is None or ports <= most:
         return []
     return [_breakout(profile, "", f"its cages make {ports:,} logical ports, the ASIC has {most:,}", "every port of a configured cage counts, used or not")]
 
 
 def _mixed_protocols(topology: Topology) -> list[Problem]:
+    speaks = [(code, cage, profile.protocol_of(cage)) for code, profile in enumerate(topology.profiles.values()) for cage in profile.cages]
+    table = pl.DataFrame(speaks, schema={"profile": pl.Int32, "cage": pl.Int32, "speaks": pl.String}, orient="row")
     codes = profile_codes(topology)
-    speaks = [_protocol(profile) for profile in topology.profiles.values()]
-    links = topology.links.with_columns(a=pl.Series(codes[topology.links["a_dev"].to_numpy()]), b=pl.Series(codes[topology.links["b_dev"].to_numpy()]))
-    mixed = [(a, b) for a, b in links.select("a", "b").unique().sort("a", "b").iter_rows() if min(a, b) >= 0 and speaks[a] != speaks[b]]
-    pairs = pl.DataFrame(mixed, schema={"a": pl.Int32, "b": pl.Int32}, orient="row")
-    bad = links.join(pairs, on=["a", "b"], how="semi").sort("link") if mixed else links.head(0)
+    keys = []
+    links = topology.links
+    for side in "ab":
+        links = links.with_columns(pl.Series(f"{side}_profile", codes[topology.links[f"{side}_dev"].to_numpy()]))
+        keys += [f"{side}_profile", f"{side}_cage"]
+    seen = links.select(keys).unique()
+    for side in "ab":
+        seen = seen.join(table.rename({"profile": f"{side}_profile", "cage": f"{side}_cage", "speaks": f"{side}_speaks"}), on=[f"{side}_profile", f"{side}_cage"])
+    mixed = seen.filter(pl.col("a_speaks") != pl.col("b_speaks"))
+    bad = links.join(mixed, on=keys).sort("link") if mixed.height else links.head(0)
     return findings(
         bad,
         "protocol",
         lambda r: link_name(topology, r),
-        lambda r: f"one end speaks {speaks[r['a']]}, the other {speaks[r['b']]}",
+        lambda r: f"one end speaks {r['a_speaks']}, the other {r['b_speaks']}",
         "InfiniBand and Ethernet ports do not talk to each other",
         "choose a NIC mode or switch of the same protocol",
     )
-
-
-def _protocol(profile: Profile) -> str:
-    if isinstance(profile.part, Switch):
-        return profile.part.protocol
-    return "/".join(sorted({str(getattr(use.mode, "protocol", "unknown")) for use in profile.cages.values()}))

@@ -48,7 +48,7 @@ def gpu_links(topology: Topology, fabric: str) -> pl.DataFrame:
 
 def end_links(topology: Topology, fabric: str) -> pl.DataFrame:
     """Node-leaf links of all nodes, those without GPUs too; links of management servers are left out."""
-    return topology.links.filter((pl.col("fabric") == fabric) & (pl.col("series") == "N"))
+    return topology.links.filter((pl.col("fabric") == fabric) & (pl.col("tier") == "node-leaf") & (pl.col("series") != "U"))
 
 
 def device_name(topology: Topology, dev: int) -> str:

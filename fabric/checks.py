@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..problems import Problem
+from .check_access import ACCESS_CHECKS
 from .check_counts import (
     counts_in_are_counts_out,
     every_gpu_has_all_its_links,
@@ -30,9 +31,7 @@ from .topology import Topology
 
 Check = Callable[[Topology], list[Problem]]
 
-CHECKS: tuple[Check, ...] = (
-    counts_in_are_counts_out,
-    every_gpu_has_all_its_links,
+EVERYWHERE: tuple[Check, ...] = (
     names_are_unique_and_host_safe,
     serials_are_unique,
     links_join_the_right_roles,
@@ -41,6 +40,13 @@ CHECKS: tuple[Check, ...] = (
     every_port_exists,
     breakouts_are_legal,
     links_agree_with_their_cages,
+    every_leaf_spreads_evenly,
+)
+"""Checks of all fabrics together."""
+
+RAILS: tuple[Check, ...] = (
+    counts_in_are_counts_out,
+    every_gpu_has_all_its_links,
     rails_are_pure,
     nodes_keep_to_their_leaf,
     rail_names_tell_the_truth,
@@ -50,14 +56,21 @@ CHECKS: tuple[Check, ...] = (
     planes_are_disjoint,
     every_gpu_is_alike_in_all_planes,
     leaves_stay_in_their_spine_group,
-    every_leaf_spreads_evenly,
     spines_spread_evenly_over_their_core_group,
     full_sus_are_alike,
     oversubscription_is_as_designed,
     every_node_reaches_every_node,
 )
+"""Checks of the compute fabric."""
+
+CHECKS = (*EVERYWHERE, *RAILS, *ACCESS_CHECKS)
 
 
 def check_fabric(topology: Topology) -> list[Problem]:
     """Run every check; when rows are misnumbered, only that is reported, as nothing else could be trusted."""
-    return rows_are_numbered(topology) or [problem for check in CHECKS for problem in check(topology)]
+    misnumbered = rows_are_numbered(topology) or rows_are_numbered(topology.compute)
+    if misnumbered:
+        return misnumbered
+    found = [problem for check in EVERYWHERE for problem in check(topology)]
+    found += [problem for check in RAILS for problem in check(topology.compute)]
+    return found + [problem for check in ACCESS_CHECKS for problem in check(topology)]

@@ -12,7 +12,7 @@ from .topology import Topology
 if TYPE_CHECKING:
     import networkx as nx
 
-TIER_OF_ROLE = {"node": 0, "ufm": 0, "leaf": 1, "spine": 2, "core": 3}
+TIER_OF_ROLE = {"node": 0, "ufm": 0, "server": 0, "pdu": 0, "leaf": 1, "spine": 2, "core": 3}
 """Role -> tier, counted from the nodes up."""
 
 
@@ -27,7 +27,10 @@ def to_graph(topology: Topology, fabric: str, rack_of: Mapping[str, str] | None 
 
     racks = rack_of or {}
     graph: nx.MultiGraph[str] = nx.MultiGraph(fabric=fabric)
-    here = topology.devices.filter(pl.col("present") & ((pl.col("fabric") == fabric) | (pl.col("role") == "node")))
+    own = topology.links.filter(pl.col("fabric") == fabric)
+    clients = pl.concat([own["a_dev"], own["b_dev"]]).unique()
+    at_home = (pl.col("fabric") == fabric) | pl.col("dev").is_in(clients.implode()) | ((pl.col("role") == "node") & (fabric == "compute"))
+    here = topology.devices.filter(pl.col("present") & at_home)
     wanted = ["device", "role", "model", "rail", "plane", "pod", "index"]
     for row in here.select(wanted).iter_rows(named=True):
         name = row.pop("device")

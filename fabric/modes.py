@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -87,7 +87,7 @@ def unknown_models(design: Design, catalog: Catalog) -> list[Problem]:
     return [problem for name, spec in design.rails.items() for problem in choose_parts(design, name, spec, catalog)[1] if problem.rule == "unknown-model"]
 
 
-def part_warnings(parts: list[Part]) -> list[Problem]:
+def part_warnings(parts: Iterable[Part]) -> list[Problem]:
     """Warnings for parts that only are announced, whose data nobody verified, or that carry known traps."""
     found: list[Problem] = []
     for part in dict.fromkeys(parts):

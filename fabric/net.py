@@ -86,7 +86,7 @@ def net_of(topology: Topology, fabric: str, alive: Mask | None = None) -> Net:
     bundles = between.group_by("a_dev", "b_dev").agg(links=pl.len(), gbps=pl.col("gbps").cast(pl.Int64).sum(), beside=(pl.col("tier") == "inter-switch").any())
     bundles = bundles.sort("a_dev", "b_dev")
     works = 1 if alive is None else pl.col("alive").cast(pl.Int64)
-    ends = end_links(topology, fabric) if alive is None else links.filter((pl.col("fabric") == fabric) & (pl.col("series") == "N"))
+    ends = end_links(topology, fabric) if alive is None else links.filter((pl.col("fabric") == fabric) & (pl.col("tier") == "node-leaf") & (pl.col("series") != "U"))
     ends = ends.group_by("a_dev", "b_dev").agg(gbps=(pl.col("gbps").cast(pl.Int64) * works).sum()).sort("a_dev", "b_dev")
     row = np.full(topology.devices.height, NONE, dtype=np.int64)
     row[switches["dev"].to_numpy()] = np.arange(switches.height)

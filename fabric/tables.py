@@ -19,7 +19,7 @@ DEVICES: dict[str, pl.DataType] = {
     "dev": pl.UInt32(),  # number of the device: its row
     "device": pl.String(),  # host name, unique
     "model": pl.String(),  # catalog model
-    "role": pl.String(),  # node, leaf, spine, core, ufm
+    "role": pl.String(),  # node, leaf, spine, core, ufm, server, pdu
     "fabric": pl.String(),  # the fabric a switch belongs to; "" for a node
     "profile": pl.String(),  # key of Topology.profiles: how its cages are run
     "pod": pl.Int32(),  # SU from 0; NONE for spines
@@ -59,6 +59,9 @@ PORT_NAMES: dict[str, pl.DataType] = {
     "cage_label": pl.String(),  # as printed on the faceplate
     "os_name": pl.String(),  # switch: same as port; node: RDMA and network device
 }
+
+SWITCHES = ("leaf", "spine", "core")
+"""Roles of switches; nodes and UFM servers are on the compute fabric, servers and PDUs on others."""
 
 TIERS: tuple[Tier, ...] = ("node-leaf", "leaf-spine", "spine-core", "inter-switch")
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import polars as pl
 
 from ..problems import Problem
-from ..vendors.models import Breakout, CageGroup, Node, NodeCage, Switch
+from ..vendors.models import Breakout, CageGroup, NicMode, Node, NodeCage, Protocol, Switch
 from .design import Design
 from .tables import LINKS, frame
 
@@ -34,6 +34,14 @@ class Profile:
     name: str
     part: Switch | Node
     cages: Mapping[int, CageUse]
+
+    def protocol_of(self, cage: int) -> Protocol:
+        """What a cage speaks: a NIC as its mode says, a switch's management socket Ethernet, its other cages what the switch speaks."""
+        use = self.cages[cage]
+        if isinstance(use.mode, NicMode):
+            return use.mode.protocol
+        management = isinstance(use.hardware, CageGroup) and use.hardware.use == "management"
+        return "ethernet" if management or isinstance(self.part, Node) else self.part.protocol
 
 
 @dataclass(frozen=True)
@@ -73,3 +81,10 @@ class Topology:
     findings: tuple[Problem, ...]
     future: pl.DataFrame = field(default_factory=lambda: frame(LINKS, {name: [] for name in LINKS}))
     """Links that growth will add, numbered on after `links`: cables and cages are decided with them in mind."""
+    rails: Topology | None = None
+    """The compute fabric alone where there are others: its devices are the first rows of this one's, its links the first rows too."""
+
+    @property
+    def compute(self) -> Topology:
+        """The compute fabric alone, with the nodes, switches and links that are its own."""
+        return self.rails or self

@@ -20,7 +20,7 @@ from ..fabric.topology import Topology
 from .hall import Ints, RackLimits
 from .sizes import NodeRack, device_sizes
 
-ROLE_ORDER = ("node", "leaf", "spine", "core", "ufm")
+ROLE_ORDER = ("node", "leaf", "spine", "core", "ufm", "server")
 """Switches of a pod hang in this order, then by plane, rail and index."""
 
 
@@ -43,20 +43,24 @@ def arrange(topology: Topology, limits: RackLimits, racks: Mapping[str, NodeRack
     """Fill the racks of every pod, in pod order, without saying where in the hall they stand.
 
     `racks` says how each kind of node fills racks, `cap` the most devices of a network rack; every device fits a rack.
-    Switches of no pod and management servers follow the switches of the middle pod. A cluster that fits one rack gets one.
+    Switches of no pod and management servers follow the switches of the middle pod; servers of other fabrics stand in racks
+    after all pods. A cluster that fits one rack gets one. PDUs hang beside the units: `placement.assemble` gives every rack its own.
     """
     nodes, network = _in_order(topology)
+    spread = max((server.racks_at_least for server in topology.design.servers), default=1)
     mid_rack = any(facts.style in MID_RACK_STYLES for facts in topology.fabrics.values())
-    if nodes["profile"].n_unique() == 1 and len(network) <= cap:
+    if nodes["profile"].n_unique() == 1 and len(network) <= cap and spread == 1:
         only = racks[nodes["profile"][0]]
         if len(nodes) <= only.per_rack and _fit_one_rack(nodes, network, limits, only.size.height_ru):
             return [_one_rack(nodes, network, limits, only.size.height_ru)]
+    servers, network = network.filter(pl.col("role") == "server"), network.filter(pl.col("role") != "server")
     pods = sorted({*nodes["home"].to_list(), *network["home"].to_list()} - {NONE}) or [NONE]
     middle = pods[(len(pods) - 1) // 2]
     at_home = pl.col("home").replace(NONE, middle)
     nodes_of = nodes.with_columns(at_home).partition_by("home", as_dict=True, maintain_order=True)
     network_of = network.sort(pl.col("home") == NONE, maintain_order=True).with_columns(at_home).partition_by("home", as_dict=True, maintain_order=True)
-    return [_pod_block(pod, nodes_of.get((pod,), nodes.clear()), network_of.get((pod,), network.clear()), limits, racks, cap, mid_rack) for pod in pods]
+    blocks = [_pod_block(pod, nodes_of.get((pod,), nodes.clear()), network_of.get((pod,), network.clear()), limits, racks, cap, mid_rack) for pod in pods]
+    return [*blocks, _server_block(topology, servers, limits)] if len(servers) else blocks
 
 
 def _in_order(topology: Topology) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -65,7 +69,7 @@ def _in_order(topology: Topology) -> tuple[pl.DataFrame, pl.DataFrame]:
     level = pl.col("role").replace_strict({role: i for i, role in enumerate(ROLE_ORDER)}, default=len(ROLE_ORDER), return_dtype=pl.Int32)
     devices = topology.devices.join(device_sizes(topology), on="dev", maintain_order="left").with_columns(rail_no=rail_no, level=level)
     nodes = devices.filter(pl.col("role") == "node").sort("home", "index", "dev")
-    return nodes, devices.filter(pl.col("role") != "node").sort("level", "plane", "rail_no", "index", "dev")
+    return nodes, devices.filter(~pl.col("role").is_in(["node", "pdu"])).sort("level", "plane", "rail_no", "index", "dev")
 
 
 def _fit_one_rack(nodes: pl.DataFrame, network: pl.DataFrame, limits: RackLimits, pitch_ru: int) -> bool:
@@ -107,6 +111,29 @@ def _pod_block(pod: int, nodes: pl.DataFrame, network: pl.DataFrame, limits: Rac
         slot=np.concatenate([np.where(node_rack < left, node_rack, node_rack + network_racks), np.full(len(in_rack), left - 1), left + network_slot]),
         ru=np.concatenate([1 + number % per_rack * pitch_ru + np.where(above_switch, shift, 0), in_rack_ru, network_ru]),
     )
+
+
+def _server_block(topology: Topology, servers: pl.DataFrame, limits: RackLimits) -> Block:
+    """Racks of servers filled from the bottom, kind after kind as the design lists them, each kind dealt over as many racks as it asks for at least."""
+    racks: list[tuple[int, float, float]] = []
+    slot: list[int] = []
+    ru: list[int] = []
+    kinds = [(server.racks_at_least, servers.filter(pl.col("profile") == f"server-{i}")) for i, server in enumerate(topology.design.servers)]
+    for spread, members in kinds:
+        for number, (height_ru, power_w, weight_kg) in enumerate(members.select("height_ru", "power_w", "weight_kg").iter_rows()):
+            rack = number % spread
+            while True:
+                while rack >= len(racks):
+                    racks.append((0, 0.0, 0.0))
+                used_ru, used_w, used_kg = racks[rack]
+                if used_ru + height_ru <= limits.height_ru and used_w + power_w <= limits.power_w + 1e-6 and used_kg + weight_kg <= limits.weight_kg + 1e-6:
+                    break
+                rack += spread
+            slot.append(rack)
+            ru.append(used_ru + 1)
+            racks[rack] = used_ru + height_ru, used_w + power_w, used_kg + weight_kg
+    dev = pl.concat([members["dev"] for _, members in kinds]).to_numpy().astype(np.int64)
+    return Block(NONE, len(racks), dev, np.array(slot, np.int64), np.array(ru, np.int64))
 
 
 def _fit_among(nodes: pl.DataFrame, leaves: pl.DataFrame, limits: RackLimits, per_rack: int, rack: int, pitch_ru: int) -> bool:

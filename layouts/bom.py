@@ -13,7 +13,7 @@ from .cables import Cabling
 from .tables import BOM
 
 CATEGORIES = ("node", "switch", "module", "copper", "fibre")
-ROLE_CATEGORY = {"node": "node", "ufm": "node"}
+ROLE_CATEGORY = {"node": "node", "ufm": "node", "server": "node", "pdu": "node"}
 """Device role -> category; every other role is a switch."""
 
 SPARED = frozenset({"module", "copper", "fibre"})

@@ -16,14 +16,14 @@ from ..fabric.modes import part_warnings
 from ..fabric.topology import Topology
 from ..problems import DesignError, Problem
 from ..vendors.catalog import Catalog
-from ..vendors.models import Part
+from ..vendors.models import Part, Switch
 from .assemblies import Choice, CopperChoice, Group, best, connectors, copper_parts, fibres, limits_on, modules_for, optical_types, options
 from .cable_rows import cable_rows, module_rows, shape_of
 from .placement import Placement
 from .plugs import CageClass
 from .routes import route_lengths
 
-CAGES_MAX = 4096
+CAGES_MAX = 16384
 """More cages than any device has; makes one number of (device, cage)."""
 
 CONNECTORS_MAX = 16
@@ -63,14 +63,22 @@ def cable(topology: Topology, placement: Placement, catalog: Catalog) -> Cabling
     return Cabling(cables, modules, carried, tuple(notes))
 
 
+def carried_by(cabling: Cabling, links: int) -> Cabling:
+    """The part of a cabling that carries the first so many links: its cables, numbered anew, and the modules at their ends."""
+    carried = cabling.carried.filter(pl.col("link") < links)
+    kept = carried["cable_no"].unique().sort()
+    cables = cabling.cables[kept].with_columns(pl.int_range(pl.len(), dtype=pl.UInt32).alias("cable_no"))
+    number = dict(zip(kept.to_list(), range(len(kept)), strict=True))
+    return replace(cabling, cables=cables, carried=carried.with_columns(pl.col("cable_no").replace_strict(number, return_dtype=carried["cable_no"].dtype)))
+
+
 def with_cages(topology: Topology, routes: pl.DataFrame, catalog: Catalog) -> tuple[list[CageClass], pl.DataFrame]:
     """Links with route, cage and connector numbers, cage classes, and the groups and fibres they fall into."""
     ids: dict[CageClass, int] = {}
     rows = []
-    infiniband = topology.profiles["leaf"].part.protocol == "infiniband"  # type: ignore[union-attr]
     for profile in topology.profiles.values():
         for use in profile.cages.values():
-            cage_class = CageClass.of(use, "infiniband" if infiniband else "ethernet")
+            cage_class = CageClass.of(use, profile.protocol_of(use.cage))
             number = ids.setdefault(cage_class, len(ids))
             rows.append((profile.name, use.cage, number, use.ports, connectors(cage_class, catalog) or 1))
     cages = pl.DataFrame(rows, schema={"profile": pl.String, "cage": pl.Int32, "class": pl.Int32, "ports": pl.Int32, "connectors": pl.Int32}, orient="row")
@@ -228,7 +236,7 @@ def _notes(topology: Topology, cables: pl.DataFrame, modules: pl.DataFrame, cata
     """Notes on parts used: announced, unverified, or from another maker than the switch."""
     every: dict[str, Part] = {**catalog.copper, **catalog.fibres, **catalog.modules}
     parts = [every[model] for model in sorted({*cables["part"], *modules["part"]})]
-    makers = {p.part.vendor for n, p in topology.profiles.items() if n in ("leaf", "spine", "core")}
+    makers = {p.part.vendor for p in topology.profiles.values() if isinstance(p.part, Switch)}
     foreign = sorted({f"{p.vendor} {p.model}" for p in parts if p.vendor not in makers and p.vendor != "generic"})
     found = part_warnings(parts)
     if foreign:

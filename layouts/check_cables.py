@@ -10,7 +10,7 @@ import polars as pl
 from ..fabric.topology import Topology
 from ..problems import Problem
 from ..vendors.catalog import Catalog
-from ..vendors.models import Copper, Node
+from ..vendors.models import Copper
 from .cables import Cabling
 from .placement import Placement
 from .plugs import CageClass, module_fits, plug_fits
@@ -109,9 +109,7 @@ def cages_are_all_optics_or_one_plug(c: Cabled) -> Iterator[Problem]:
 
 def plugs_and_modules_fit_their_cages(c: Cabled) -> Iterator[Problem]:
     """Form, cooling, lanes, speed, protocol and power agree at both ends."""
-    leaf = c.topology.profiles["leaf"].part
-    assert not isinstance(leaf, Node)
-    classes = {(n, use.cage): CageClass.of(use, leaf.protocol) for n, p in c.topology.profiles.items() for use in p.cages.values()}
+    classes = {(n, use.cage): CageClass.of(use, p.protocol_of(use.cage)) for n, p in c.topology.profiles.items() for use in p.cages.values()}
     profiles = c.topology.devices.select("dev", "device", "profile")
     modules = c.cabling.modules.join(profiles, on="dev").unique(["profile", "cage", "part"]).sort("dev", "cage")
     for row in modules.iter_rows(named=True):

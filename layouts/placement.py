@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from ..fabric.hall_spec import HallSpec
-from ..fabric.tables import frame
+from ..fabric.tables import NONE, frame
 from ..fabric.topology import Topology
 from ..problems import DesignError, Problem, raise_errors
 from ..vendors.catalog import Catalog
@@ -170,6 +170,7 @@ def assemble(topology: Topology, hall: Hall, position: Ints, ru: Ints, findings:
 
     Nothing is judged here: `rules.check_placement` does that.
     """
+    position, ru = with_pdus(topology, position, ru)
     taken, rack_no = np.unique(position, return_inverse=True)
     spots = hall.positions[taken]
     sizes = device_sizes(topology)
@@ -186,6 +187,18 @@ def assemble(topology: Topology, hall: Hall, position: Ints, ru: Ints, findings:
         },
     )
     return Placement(hall, racks_of(topology, hall, spots, places), places, tuple(findings))
+
+
+def with_pdus(topology: Topology, position: Ints, ru: Ints) -> tuple[Ints, Ints]:
+    """Hall position and unit of all devices, PDUs dealt out to the racks that hold anything else, in hall order, beside unit 1."""
+    pdus = np.flatnonzero((topology.devices["role"] == "pdu").to_numpy())
+    if topology.design.pdus is None or not len(pdus):
+        return position, ru
+    racks = np.unique(np.delete(position, pdus))
+    position, ru = position.copy(), ru.copy()
+    position[pdus] = racks[np.minimum(np.arange(len(pdus)) // topology.design.pdus.per_rack, len(racks) - 1)]
+    ru[pdus] = 1
+    return position, ru
 
 
 def racks_of(topology: Topology, hall: Hall, spots: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
@@ -248,7 +261,7 @@ def _packed_tighter(topology: Topology, limits: RackLimits, free: int, racks: Ma
 def torn_blocks(hall: Hall, blocks: Sequence[Block], stands: Sequence[Ints]) -> list[Problem]:
     """Note the pods whose racks stand in more than one row, for no row had room for them."""
     row = hall.positions["row_no"].to_numpy()[hall.free]
-    torn = [str(block.pod) for block, stand in zip(blocks, stands, strict=True) if row[stand[0]] != row[stand[-1]]]
+    torn = [str(block.pod) for block, stand in zip(blocks, stands, strict=True) if block.pod != NONE and row[stand[0]] != row[stand[-1]]]
     if not torn:
         return []
     shown = ", ".join(torn[:8]) + (f" and {len(torn) - 8} more" if len(torn) > 8 else "")

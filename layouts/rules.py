@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from ..fabric.tables import SWITCHES
 from ..fabric.topology import Topology
 from ..problems import Problem, did_you_mean
 from .pins import PIN_RULES
@@ -77,7 +78,7 @@ def units_lie_inside_the_rack(topology: Topology, placement: Placement) -> list[
 def units_do_not_overlap(topology: Topology, placement: Placement) -> list[Problem]:
     """No unit of a rack holds two devices."""
     top = pl.col("ru") + pl.col("height_ru") - 1
-    stacked = _named(topology, placement).sort("rack_no", "ru", "dev").with_columns(top=top)
+    stacked = _named(topology, placement).filter(pl.col("height_ru") > 0).sort("rack_no", "ru", "dev").with_columns(top=top)
     below = stacked.with_columns(highest=pl.col("top").cum_max().shift(1).over("rack_no"), other=pl.col("device").shift(1).over("rack_no")).filter(
         pl.col("ru") <= pl.col("highest")
     )
@@ -115,8 +116,29 @@ def racks_hold_no_more_switches_than_asked(topology: Topology, placement: Placem
     asked = topology.design.hall.switches_per_rack
     if asked == "auto":
         return []
-    over = _named(topology, placement).filter(pl.col("role") != "node").group_by("rack", maintain_order=True).len().filter(pl.col("len") > asked)
+    over = _named(topology, placement).filter(pl.col("role").is_in(SWITCHES)).group_by("rack", maintain_order=True).len().filter(pl.col("len") > asked)
     return [Problem("switches-per-rack", rack, f"holds {count} switches, the hall allows {asked}") for rack, count in over.iter_rows()]
+
+
+def servers_stand_in_enough_racks(topology: Topology, placement: Placement) -> list[Problem]:
+    """Servers of a kind stand in at least as many racks as the design asks, so that one rack does not take all of them down."""
+    named = placement.places.with_columns(topology.devices["profile"])
+    racks = dict(named.group_by("profile").agg(pl.col("rack").n_unique()).iter_rows())
+    return [
+        Problem("server-racks", f"servers.{i}.racks_at_least", f"{server.name} stands in {racks.get(f'server-{i}', 0)} racks, at least {server.racks_at_least} are asked for")
+        for i, server in enumerate(topology.design.servers)
+        if racks.get(f"server-{i}", 0) < server.racks_at_least
+    ]
+
+
+def every_rack_has_its_pdus(topology: Topology, placement: Placement) -> list[Problem]:
+    """Each rack holds as many power distribution units as the design gives it."""
+    if topology.design.pdus is None:
+        return []
+    each = topology.design.pdus.per_rack
+    pdus = placement.places.filter(topology.devices["role"] == "pdu").group_by("rack").len()
+    counted = placement.racks.select("rack").join(pdus, on="rack", how="left", maintain_order="left").with_columns(pl.col("len").fill_null(0)).filter(pl.col("len") != each)
+    return [Problem("rack-pdus", rack, f"holds {count} PDUs, every rack gets {each}") for rack, count in counted.iter_rows()]
 
 
 def rack_totals_add_up(topology: Topology, placement: Placement) -> list[Problem]:
@@ -140,6 +162,8 @@ RULES = (
     racks_stay_within_their_weight,
     racks_hold_no_more_nodes_than_asked,
     racks_hold_no_more_switches_than_asked,
+    servers_stand_in_enough_racks,
+    every_rack_has_its_pdus,
     rack_totals_add_up,
     *PIN_RULES,
 )

@@ -7,12 +7,16 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from ..fabric.tables import SWITCHES
 from ..fabric.topology import Topology
 from ..problems import Problem
 from ..vendors.catalog import Catalog
 from ..vendors.models import Node, Switch
 from .hall import RackLimits
 from .tables import SIZES
+
+NO_LIMIT = int(np.iinfo(np.int32).max)
+"""More devices than any rack or cluster has."""
 
 HIGHEST = {"power": "highest power", "weight": "weight"}
 
@@ -35,7 +39,11 @@ class Allowed(NamedTuple):
 
 def allowed(limits: RackLimits, size: Size) -> Allowed:
     """Count how many devices of one size each limit allows."""
-    return Allowed(limits.height_ru // size.height_ru, int((limits.power_w + 1e-6) // size.power_w), int((limits.weight_kg + 1e-6) // size.weight_kg))
+    return Allowed(
+        limits.height_ru // size.height_ru if size.height_ru else NO_LIMIT,
+        int((limits.power_w + 1e-6) // size.power_w) if size.power_w else NO_LIMIT,
+        int((limits.weight_kg + 1e-6) // size.weight_kg),
+    )
 
 
 def kinds(topology: Topology) -> pl.DataFrame:
@@ -151,11 +159,11 @@ def switches_cap(topology: Topology, limits: RackLimits) -> tuple[int, list[Prob
     """Most devices of a network rack as the hall asks; warns when U, power or weight allow fewer."""
     asked = topology.design.hall.switches_per_rack
     if asked == "auto":
-        return int(np.iinfo(np.int32).max), []
+        return NO_LIMIT, []
     problems = {}
     for (_, role, model), size in kind_sizes(topology).items():
         fit = allowed(limits, size)
-        if role != "node" and min(fit) < asked:
+        if role in SWITCHES and min(fit) < asked:
             what = f"{asked} switches in a rack asked for, {min(fit)} of {model} fit"
             why = f"by height {fit.by_height}, by power {fit.by_power}, by weight {fit.by_weight}"
             fix = f"set hall.switches_per_rack to {max(1, min(fit))}, or {raise_limits(limits, size, asked)}"
