@@ -159,7 +159,7 @@ def _nic_mode(spec: FabricSpec, node: Node, leaf: Switch, at: str, problems: lis
 
 
 def _up_kind(spec: FabricSpec, leaf: Switch, spine: Switch, core: Switch, down: PortKind, at: str, problems: list[Problem]) -> PortKind | None:
-    """Kind of the leaf-spine links: at the wanted speed, that which gives the most ports on both switches."""
+    """Kind of the leaf-spine links: at the wanted speed, that which gives the most ports on both switches, then the fastest lanes."""
     gbps = spec.uplink_gbps or down.gbps
     shared = [k for k in kinds(leaf) & kinds(spine) & kinds(core) if k.gbps == gbps]
     if not shared:
@@ -173,4 +173,4 @@ def _up_kind(spec: FabricSpec, leaf: Switch, spine: Switch, core: Switch, down: 
         return None
     if down in shared:
         return down
-    return max(shared, key=lambda k: (min(port_count(leaf, k), port_count(spine, k)), k))
+    return max(shared, key=lambda k: (min(port_count(leaf, k), port_count(spine, k)), k.lane_gbps))

@@ -86,7 +86,7 @@ def copper_parts(group: Group, catalog: Catalog) -> Iterator[tuple[Copper, bool]
         return
     a, b = group.a_classes[0], group.b_classes[0]
     for part in catalog.copper.values():
-        if part.gbps != a.gbps or part.lane_gbps != a.lane_gbps or a.protocol not in part.protocols or part.status == "planned":
+        if (a.gbps, a.lane_gbps) not in part.speeds or a.protocol not in part.protocols or part.status == "planned":
             continue
         for head_on_b in (True, False):
             head, tail = (b, a) if head_on_b else (a, b)

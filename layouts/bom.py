@@ -12,7 +12,7 @@ from ..vendors.models import Part
 from .cables import Cabling
 from .tables import BOM
 
-CATEGORIES = ("node", "switch", "module", "copper", "fibre")
+CATEGORIES = ("node", "switch", "module", "copper", "fibre", "licence")
 ROLE_CATEGORY = {"node": "node", "ufm": "node", "server": "node", "pdu": "node"}
 """Device role -> category; every other role is a switch."""
 
@@ -36,12 +36,20 @@ def _counted(topology: Topology, cabling: Cabling, catalog: Catalog) -> list[tup
     for category, model, count in devices.iter_rows():
         part: Part = catalog.nodes[model] if category == "node" else catalog.switches[model]
         found.append((category, part, None, "", count))
+    for name, fabric in topology.fabrics.items():
+        found += [("licence", licence, None, "", endpoints(topology, name)) for licence in catalog.licences.values() if fabric.family in licence.families]
     for model, count in cabling.modules.group_by("part").len().iter_rows():
         found.append(("module", catalog.modules[model], None, "", count))
     for model, length_m, number, count in cabling.cables.group_by("part", "length_m", "part_number").len().iter_rows():
         copper = model in catalog.copper
         found.append(("copper" if copper else "fibre", catalog.copper[model] if copper else catalog.fibres[model], length_m, number, count))
     return found
+
+
+def endpoints(topology: Topology, fabric: str) -> int:
+    """NICs of nodes on a fabric; one that is split over planes counts once."""
+    own = topology.links.filter((pl.col("fabric") == fabric) & (pl.col("tier") == "node-leaf") & (pl.col("series") == "N"))
+    return own.select("a_dev", "rail").unique().height
 
 
 def _row(category: str, part: Part, length_m: float | None, number: str, count: int, percent: float, catalog: Catalog) -> dict[str, object]:

@@ -114,8 +114,13 @@ def _components(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def fibre_shapes(links: pl.DataFrame) -> pl.DataFrame:
-    """Shape of each fibre by the connectors it joins: straight 1-1, splitter 1-2, shuffle 2-2, else `NxM`."""
-    counted = links.group_by("fibre").agg(pl.col("a_connector").n_unique().alias("a"), pl.col("b_connector").n_unique().alias("b"))
+    """Shape of each fibre by the connectors it joins: straight 1-1, splitter 1-2, shuffle 2-2, else `NxM`.
+
+    A connector with twice the ports of its peer takes a splitter even while only one of them is in use.
+    """
+    a_each, b_each = (pl.col(f"{end}_ports").first() // pl.col(f"{end}_connectors").first() for end in "ab")
+    a, b = (pl.col(f"{end}_connector").n_unique().cast(pl.Int32) for end in "ab")
+    counted = links.group_by("fibre").agg(pl.max_horizontal(a, b_each // a_each).alias("a"), pl.max_horizontal(b, a_each // b_each).alias("b"))
     return counted.select("fibre", shape_of("a", "b").alias("shape"))
 
 

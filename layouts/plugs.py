@@ -13,12 +13,13 @@ TAKES: dict[str, frozenset[str]] = {
     "qsfp112": frozenset({"qsfp112", "qsfp56", "qsfp28"}),
     "qsfp-dd": frozenset({"qsfp-dd", "qsfp56", "qsfp28"}),
     "qsfp56": frozenset({"qsfp56", "qsfp28"}),
-    "qsfp28": frozenset({"qsfp28"}),
+    "qsfp28": frozenset({"qsfp28", "qsfp56"}),
     "sfp28": frozenset({"sfp28"}),
     "rj45": frozenset({"rj45"}),
 }
 """Cage form -> plug forms that go in. QSFP112 cages take older QSFP plugs; OSFP cages take no QSFP
-(NVIDIA cable overview, connectors and cages)."""
+(NVIDIA cable overview, connectors and cages). A QSFP56 plug has the shell of a QSFP28 one: cables sold for
+100G too, such as MCP7Y60, run in QSFP28 cages; the lane rate keeps the others out."""
 
 OSFP_FORMS = frozenset({"osfp", "osfp224"})
 """Only OSFP comes in finned and flat-top variants that exclude each other."""
@@ -64,8 +65,9 @@ def module_fits(module: Module, cage: CageClass) -> bool:
     return (
         plug_fits(module.plug, cage)
         and cage.protocol in module.protocols
-        and module.lane_gbps == cage.lane_gbps
-        and module.connectors * module.lanes == cage.ports * cage.lanes
         and cage.ports % module.connectors == 0
-        and module.gbps * module.connectors == cage.gbps * cage.ports
+        and any(
+            lane_gbps == cage.lane_gbps and module.connectors * lanes == cage.ports * cage.lanes and module.connectors * gbps == cage.ports * cage.gbps
+            for gbps, lanes, lane_gbps in module.runs
+        )
     )

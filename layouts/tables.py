@@ -108,7 +108,7 @@ MODULES: dict[str, pl.DataType] = {
 }
 
 BOM: dict[str, pl.DataType] = {
-    "category": pl.String(),  # node, switch, module, copper, fibre
+    "category": pl.String(),  # node, switch, module, copper, fibre, licence
     "part": pl.String(),  # catalog model
     "description": pl.String(),
     "unit": pl.String(),  # what is counted: node, switch, module, cable, fibre

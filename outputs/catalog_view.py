@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from ..problems import DesignError, Problem, did_you_mean
 from ..vendors.catalog import Catalog
-from ..vendors.models import Copper, Fibre, Module, Node, Part, RackType, Switch
+from ..vendors.models import Copper, Fibre, Licence, Module, Node, Part, RackType, Switch
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-ROOMS = ("switches", "nodes", "cables", "modules", "racks")
+ROOMS = ("switches", "nodes", "cables", "modules", "racks", "licences")
 """`cables` are copper and fibres together."""
 
 
@@ -25,6 +25,7 @@ def parts_in(catalog: Catalog, room: str) -> Mapping[str, Part]:
         "cables": {**catalog.copper, **catalog.fibres},
         "modules": catalog.modules,
         "racks": catalog.racks,
+        "licences": catalog.licences,
     }
     if room not in rooms:
         raise DesignError([Problem("catalog", "", f"the catalog has no kind or model {room!r}", fix=did_you_mean(room, [*rooms, *(m for parts in rooms.values() for m in parts)]))])
@@ -76,7 +77,9 @@ def _key_figures(part: Part) -> str:
     if isinstance(part, Switch):
         return f"  families: {', '.join(part.families) or 'none'}"
     if isinstance(part, Node):
-        return f"  modes: {', '.join(dict.fromkeys(f'{m.name} {m.protocol}' for m in part.modes))}"
+        return f"  {_networks(part)}"
+    if isinstance(part, Licence):
+        return f"  one for each {part.per} of {', '.join(part.families)}"
     if isinstance(part, Copper | Fibre):
         return f"  {_lengths(part.lengths_m)}"
     if isinstance(part, Module):
@@ -84,6 +87,16 @@ def _key_figures(part: Part) -> str:
     if isinstance(part, RackType):
         return f"  {part.height_ru}U, {part.power_w / 1000:g} kW, {part.weight_kg:g} kg"
     return ""
+
+
+def _networks(part: Node) -> str:
+    """What the node is and has for each network: `gpu: compute 8 x 800G`, at the fastest mode that nobody disputes."""
+    cages = {c.label: c.modes for c in part.cages}
+    found: dict[str, list[int]] = {}
+    for port in part.ports:
+        modes = part.modes if port.use == "compute" else cages[port.cage]
+        found.setdefault(port.use, []).append(max((m.ports * m.gbps for m in modes if not m.disputed), default=0))
+    return f"{part.role}: " + ", ".join(f"{use} {len(speeds)} x {max(speeds)}G" if max(speeds) else f"{use} {len(speeds)}" for use, speeds in found.items())
 
 
 def _lengths(lengths: Iterable[float]) -> str:

@@ -194,7 +194,7 @@ def test_the_catalog_lists_rooms_and_shows_sources() -> None:
     assert "OSFP4P2" in shown
     assert "checked" in shown
     assert json.loads(run("catalog", "switches", "nvidia-qm9700", "--json").stdout)["model"] == "nvidia-qm9700"
-    assert set(json.loads(run("catalog", "--json").stdout)) == {"switches", "nodes", "cables", "modules", "racks"}
+    assert set(json.loads(run("catalog", "--json").stdout)) == {"switches", "nodes", "cables", "modules", "racks", "licences"}
     assert "nvidia-qm9700" in run("catalog", "switches", "nvidia-qm970").stderr
     assert run("catalog", "shoes").exit_code == 1
 

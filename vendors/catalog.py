@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from ..problems import DesignError, Problem, did_you_mean
-from .models import PART_ROOMS, Copper, Fibre, Module, Node, Part, Price, PriceList, RackType, SourceDoc, Switch
+from .models import PART_ROOMS, Copper, Fibre, Licence, Module, Node, Part, Price, PriceList, RackType, SourceDoc, Switch
 from .yaml_source import Source, read_yaml, validate
 
 SHIPPED = Path(__file__).parent
@@ -26,6 +26,7 @@ class Catalog:
     copper: Mapping[str, Copper]
     fibres: Mapping[str, Fibre]
     racks: Mapping[str, RackType]
+    licences: Mapping[str, Licence]
     prices: tuple[Price, ...]
     sources: Mapping[str, SourceDoc]
     families: Mapping[str, str]

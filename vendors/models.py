@@ -249,7 +249,7 @@ class NicPort(Frozen):
     rail: int | None = Field(default=None, ge=0)
     """Defaults to the GPU index for compute ports."""
     use: Literal["compute", "storage", "inband", "frontend", "management", "bmc"] = "compute"
-    """management: a port of the host's own operating system; bmc: the controller behind it, alive without the host."""
+    """management: a service socket, of the host's operating system or of a PDU, CDU or firewall; bmc: the controller behind a host, alive without it."""
     pci: PlainText | None = None
     netdev_ib: PlainText | None = None
     netdev_eth: PlainText | None = None
@@ -366,6 +366,10 @@ class Node(Part):
         return tuple(sorted((p for p in self.ports if p.use == "compute"), key=lambda p: p.gpu if p.gpu is not None else -1))
 
 
+Connector = Literal["mpo-12-apc", "mpo-12-upc", "mpo-16-apc", "lc-duplex"]
+"""Fibre connectors; angled (APC, green) and flat polish (UPC, aqua) do not mate."""
+
+
 class Plug(Frozen):
     """One end of a module or copper cable, as it goes into a cage."""
 
@@ -384,15 +388,34 @@ class Module(Part):
     optics: str
     """Optical type at the connector, for example SR4 or DR4; both ends must agree."""
     glass: Literal["multimode", "single-mode"]
-    connector: Literal["mpo-12-apc", "mpo-16-apc", "lc-duplex"]
+    connector: Connector
     connectors: Count
     gbps: Count
     """Speed at each connector."""
     lanes: Count
     """Lanes at each connector."""
     lane_gbps: Count
+    host_lanes: Count | None = None
+    """Lanes on the side of the cage for each connector, where a gearbox makes them other than the optical ones."""
+    host_lane_gbps: Count | None = None
+    half: bool = False
+    """True when it also runs on half of its lanes at half the speed, at the end of a splitter fibre."""
     reach_m: dict[Literal["om3", "om4", "os2"], Positive] = Field(min_length=1)
     protocols: tuple[Protocol, ...] = Field(min_length=1)
+
+    @property
+    def runs(self) -> tuple[tuple[int, int, int], ...]:
+        """Ways to run a connector as the cage sees them: (Gb/s, lanes, Gb/s of a lane)."""
+        lanes, lane_gbps = self.host_lanes or self.lanes, self.host_lane_gbps or self.lane_gbps
+        whole = (self.gbps, lanes, lane_gbps)
+        return (whole, (self.gbps // 2, lanes // 2, lane_gbps)) if self.half else (whole,)
+
+
+class Speed(Frozen):
+    """Speed of a port and of each of its lanes in Gb/s."""
+
+    gbps: Count
+    lane_gbps: Count
 
 
 class Copper(Part):
@@ -408,6 +431,8 @@ class Copper(Part):
     gbps: Count
     """Speed of each port."""
     lane_gbps: Count
+    slower: tuple[Speed, ...] = ()
+    """Lower speeds that the maker sells it for too."""
     lengths_m: dict[Positive, str | None] = Field(min_length=1)
     """Length sold in metres -> its own part number where known."""
     protocols: tuple[Protocol, ...] = Field(min_length=1)
@@ -421,13 +446,18 @@ class Copper(Part):
             raise ValueError(f"the head serves {self.head.ports} ports, the tails {tails}")
         return self
 
+    @property
+    def speeds(self) -> frozenset[tuple[int, int]]:
+        """Every (Gb/s of a port, Gb/s of a lane) it runs at."""
+        return frozenset({(self.gbps, self.lane_gbps), *((s.gbps, s.lane_gbps) for s in self.slower)})
+
 
 class Fibre(Part):
     """One fibre cable family: straight (1 to 1), splitter (1 to 2) or shuffle (2 to 2)."""
 
     shape: Literal["straight", "splitter", "shuffle"]
     glass: Literal["multimode", "single-mode"]
-    connector: Literal["mpo-12-apc", "mpo-16-apc", "lc-duplex"]
+    connector: Connector
     lengths_m: dict[Positive, str | None] = Field(min_length=1)
     grade_m: dict[Literal["om3", "om4", "os2"], Positive] = Field(min_length=1)
     """Glass grade -> longest length sold in it; a length is made of the first grade that reaches it."""
@@ -472,6 +502,15 @@ class RackType(Part):
     height_mm: Positive
 
 
+class Licence(Part):
+    """One licence that switches of some families are run with."""
+
+    families: tuple[str, ...] = Field(min_length=1)
+    """Families of the fabrics that need it."""
+    per: Literal["endpoint"]
+    """What one is bought for; endpoint: a NIC of a node on the fabric."""
+
+
 PART_ROOMS: dict[str, type[Part]] = {
     "switches": Switch,
     "nodes": Node,
@@ -479,5 +518,6 @@ PART_ROOMS: dict[str, type[Part]] = {
     "copper": Copper,
     "fibres": Fibre,
     "racks": RackType,
+    "licences": Licence,
 }
 """Folder name -> model of the files in it."""

@@ -182,4 +182,4 @@ def test_a_port_order_that_nobody_documented_is_marked_unverified() -> None:
 
 def test_every_node_cage_takes_flat_top_modules() -> None:
     for node in CATALOG.nodes.values():
-        assert {c.cooling for c in node.cages if c.form.startswith(("osfp", "qsfp112"))} == {"flat"}, node.model
+        assert {c.cooling for c in node.cages if c.form.startswith(("osfp", "qsfp112"))} <= {"flat"}, node.model
