@@ -44,6 +44,8 @@ class Format(NamedTuple):
     files: Writer
     by_default: bool = True
     """False: written only when asked for by name."""
+    rails_alone: bool = True
+    """True: its reader is given the compute fabric, whatever other fabrics the plan has."""
 
 
 def _writer(module: str) -> Writer:
@@ -56,8 +58,8 @@ def _writer(module: str) -> Writer:
 
 
 FORMATS: Mapping[str, Format] = {
-    "csv": Format(("cables.csv", "ports.csv", "devices.csv", "racks.csv", "bom.csv", "labels.csv", "findings.csv"), _writer("csv_files")),
-    "xlsx": Format(("plan.xlsx",), _writer("workbook")),
+    "csv": Format(("cables.csv", "ports.csv", "devices.csv", "racks.csv", "bom.csv", "labels.csv", "findings.csv"), _writer("csv_files"), rails_alone=False),
+    "xlsx": Format(("plan.xlsx",), _writer("workbook"), rails_alone=False),
     "slurm": Format(("topology.conf", "nodes.conf", "gres.conf", "topology.yaml", "topology_block.conf"), _writer("slurm")),
     "kubernetes": Format(("kubernetes-labels.yaml", "kueue-topology.yaml", "volcano-hypernodes.yaml"), _writer("kubernetes")),
     "infiniband": Format(INFINIBAND_FILES, _writer("infiniband")),
@@ -70,8 +72,8 @@ FORMATS: Mapping[str, Format] = {
     "netbox": Format(("netbox.zip",), _writer("netbox"), by_default=False),
     "p2p": Format(("point-to-point.xlsx",), _writer("point_to_point"), by_default=False),
     "fabric": Format(("fabric.dot", "fabric.svg"), _writer("fabric_picture")),
-    "racks": Format(("racks.svg",), _writer("rack_picture")),
-    "hall": Format(("hall.svg",), _writer("hall_picture")),
+    "racks": Format(("racks.svg",), _writer("rack_picture"), rails_alone=False),
+    "hall": Format(("hall.svg",), _writer("hall_picture"), rails_alone=False),
 }
 """Format -> its entry."""
 
@@ -96,7 +98,7 @@ def render(plan: Plan, only: Sequence[str] | None = None, options: Options = DEF
     refused: list[Problem] = []
     for name in sorted(wanted, key=list(FORMATS).index):
         try:
-            files |= FORMATS[name].files(plan, options)
+            files |= FORMATS[name].files(plan.rails if FORMATS[name].rails_alone else plan, options)
         except DesignError as error:
             refused += error.problems
     if refused and only is not None:

@@ -15,6 +15,7 @@ from ..vendors.models import Switch
 from . import DEFAULTS, Options
 
 if TYPE_CHECKING:
+    from ..fabric.access_spec import AccessSpec
     from ..fabric.design import FabricSpec
     from ..plan import Plan
 
@@ -38,6 +39,8 @@ def resolved(plan: Plan) -> dict[str, Any]:
         group["name_width"] = given.width
     for name, spec in plan.design.rails.items():
         data["fabrics"][name] |= _fabric_choices(plan, name, spec)
+    for name, access in plan.design.fabrics.others.items():
+        data["fabrics"][name] |= _access_choices(plan, name, access)
     data["hall"] |= _hall_choices(plan)
     return data
 
@@ -45,7 +48,7 @@ def resolved(plan: Plan) -> dict[str, Any]:
 def _fabric_choices(plan: Plan, name: str, spec: FabricSpec) -> dict[str, Any]:
     """What sizing chose. One tier has neither SUs nor spines, so their fields stay open."""
     facts = plan.topology.fabrics[name]
-    nic = next(iter(plan.topology.profiles["node"].cages.values())).mode
+    nic = next(iter(plan.topology.compute.profiles["node"].cages.values())).mode
     choices: dict[str, Any] = {
         "switch": facts.leaf_model,
         "spine_switch": facts.spine_model if facts.tiers > 1 else None,
@@ -63,9 +66,20 @@ def _fabric_choices(plan: Plan, name: str, spec: FabricSpec) -> dict[str, Any]:
     return choices
 
 
+def _access_choices(plan: Plan, name: str, spec: AccessSpec) -> dict[str, Any]:
+    """What sizing chose for a fabric other than compute."""
+    facts = plan.topology.fabrics[name]
+    choices: dict[str, Any] = {"switch": facts.leaf_model}
+    if facts.tiers > 1:
+        choices |= {"spine_switch": facts.spine_model, "spines": facts.spines_per_plane, "uplink_gbps": facts.uplink_gbps}
+    elif spec.uplinks is not None:
+        choices["uplinks"] = {**spec.uplinks.model_dump(mode="json"), "gbps": facts.uplink_gbps}
+    return choices
+
+
 def _switch_os(plan: Plan) -> str | None:
     """The operating system that names the ports; None where leaves and spines run different ones."""
-    used = {profile.part.port_names[0].os for profile in plan.topology.profiles.values() if isinstance(profile.part, Switch)}
+    used = {profile.part.port_names[0].os for profile in plan.topology.compute.profiles.values() if isinstance(profile.part, Switch)}
     return used.pop() if len(used) == 1 else None
 
 

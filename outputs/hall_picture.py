@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..plan import Plan
 
 NETWORK = ORANGE
-ROLES = ("node", "leaf", "spine", "core", "ufm")
+ROLES = ("node", "leaf", "spine", "core", "ufm", "server")
 SU_TINTS = tuple(tint(colour, 0.42) for colour in (SKY, GREEN, PURPLE, YELLOW, BLUE, GREY))
 """SUs take turns in these; the text in the rack tells them apart."""
 COLD, HOT = "#e3f1fb", "#fbe9df"

@@ -24,7 +24,7 @@ NETWORK_MAX = 24
 UNIT, WIDTH, GUTTER, GAP = 12.0, 150.0, 22.0, 16.0
 """Height of a rack unit, width of a rack, room for unit numbers, and space between racks."""
 COLUMNS = 10
-ROLE_WORDS = {"node": "GPU node", "leaf": "leaf switch", "spine": "spine switch", "core": "core switch", "ufm": "UFM server"}
+ROLE_WORDS = {"node": "GPU node", "leaf": "leaf switch", "spine": "spine switch", "core": "core switch", "ufm": "UFM server", "server": "server", "pdu": "PDU"}
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,8 @@ def summary(plan: Plan) -> dict[str, Any]:
         "railplan": __version__,
         "nodes": present.filter(pl.col("role") == "node").height,
         "gpus": compute.select("a_dev", "gpu").n_unique(),
-        "fabrics": {name: _fabric(plan, name) for name in plan.topology.fabrics},
+        "fabrics": {name: _fabric(plan, name) if name in plan.traffic else _access(plan, name) for name in plan.topology.fabrics},
+        "servers": {server.name: server.count for server in plan.design.servers},
         "cables": {"total": cables.height, "by_kind": {kind: cables.filter(pl.col("kind") == kind).height for kind in KINDS}},
         "modules": dict(plan.cabling.modules.group_by("part").len().sort("part").iter_rows()),
         "fibres": _by_length(fibres),
@@ -93,6 +94,39 @@ def _fabric(plan: Plan, name: str) -> dict[str, Any]:
         "traffic": _traffic(plan, name),
         "locality": [{"between": h.where, "gpu_index": "equal" if h.equal else "unequal", "switches_least": h.least, "switches_most": h.most} for h in plan.hops[name]],
         "gpus_joined_by_nvlink_only": [list(gpus) for gpus in proof.apart],
+    }
+
+
+def _access(plan: Plan, name: str) -> dict[str, Any]:
+    """A fabric other than compute; clients are counted by role, bisection is null where leaves share no spines."""
+    facts, proof = plan.topology.fabrics[name], plan.proofs.get(name)
+    devices = plan.topology.devices.filter("present")
+    switches = devices.filter(pl.col("fabric") == name)
+    links = plan.topology.links.filter(pl.col("fabric") == name)
+    clients = links.filter(pl.col("tier") == "node-leaf")
+    roles = devices.filter(pl.col("dev").is_in(clients["a_dev"].unique().implode()))
+    pairs = links.filter(pl.col("tier") == "leaf-spine").group_by("a_dev", "b_dev").len()
+    leaves, spines = (switches.filter(pl.col("role") == role).height for role in ("leaf", "spine"))
+    return {
+        "family": facts.family,
+        "switch": facts.leaf_model,
+        "spine_switch": facts.spine_model,
+        "style": facts.style,
+        "serves": list(plan.design.fabrics.others[name].serves),
+        "tiers": switches["role"].n_unique(),
+        "leaves": leaves,
+        "spines": spines,
+        "cores": 0,
+        "clients": dict(roles.group_by("role").len().sort("role").iter_rows()),
+        "ports_by_gbps": {str(gbps): count for gbps, count in clients.group_by("gbps").len().sort("gbps").iter_rows()},
+        "links": {tier: links.filter(pl.col("tier") == tier).height for tier in TIERS},
+        "inter_switch_links": links.filter(pl.col("tier") == "inter-switch").height,
+        "uplinked_to": uplinks.fabric if (uplinks := plan.design.fabrics.others[name].uplinks) else None,
+        "links_per_leaf_spine_pair": pairs["len"].max() or 0,
+        "oversubscription": None if proof is None else {"designed": _number(proof.designed_oversubscription), "worst_leaf": _number(proof.worst_leaf_oversubscription)},
+        "bisection": None
+        if proof is None
+        else {"required_gbps": proof.required_gbps, "by_count_gbps": proof.by_count_gbps, "by_flow_gbps": proof.by_flow_gbps, "non_blocking": proof.non_blocking},
     }
 
 

@@ -21,8 +21,9 @@ def summary_rows(facts: dict[str, Any]) -> dict[str, list[Row]]:
     sections: dict[str, list[Row]] = {
         "Cluster": [("GPU nodes", facts["nodes"], ""), ("GPUs", facts["gpus"], ""), *([("GPU nodes when grown", grown, "")] if grown > facts["nodes"] else [])]
     }
+    sections["Cluster"] += [(f"Servers {name}", count, "") for name, count in facts["servers"].items()]
     for name, fabric in facts["fabrics"].items():
-        sections[f"Fabric: {name}"] = list(_fabric(fabric))
+        sections[f"Fabric: {name}"] = list(_fabric(fabric) if "rails" in fabric else _access(fabric))
     racks, cables = facts["racks"], facts["cables"]
     kept: list[Row] = [("Racks kept for growth", racks["reserved"], "")] if racks["reserved"] else []
     sections["Racks"] = [("Racks in use", racks["used"], ""), *kept, ("Highest power", float(racks["power_kw"]), "kW")]
@@ -31,6 +32,31 @@ def summary_rows(facts: dict[str, Any]) -> dict[str, list[Row]]:
     sections["Cost, spares included"] = [("Total", cost_line(facts["cost"]), "")]
     sections["Findings"] = [(level.capitalize(), count, "") for level, count in facts["findings"].items()]
     return sections
+
+
+def _access(fabric: dict[str, Any]) -> Iterator[Row]:
+    """Rows of a fabric other than compute."""
+    yield "Serves", ", ".join(fabric["serves"]), ""
+    models = (fabric["switch"], fabric["spine_switch"]) if fabric["spines"] else (fabric["switch"],)
+    yield "Switch" if len(set(models)) == 1 else "Switches, leaf and spine", " and ".join(dict.fromkeys(models)), ""
+    yield "Leaf switches", fabric["leaves"], ""
+    if fabric["spines"]:
+        yield "Spine switches", fabric["spines"], ""
+    if fabric["uplinked_to"]:
+        yield "Uplinks", f"to {fabric['uplinked_to']}", ""
+    for role, count in fabric["clients"].items():
+        yield f"Clients of role {role}", count, ""
+    for gbps, count in fabric["ports_by_gbps"].items():
+        yield f"Client ports of {gbps}G", count, ""
+    for key, label in (("leaf-spine", "Links leaf-spine"), ("inter-switch", "Links between the leaves of a pair")):
+        if fabric["links"][key]:
+            yield label, fabric["links"][key], ""
+    if fabric["oversubscription"]:
+        ratio, proof = fabric["oversubscription"], fabric["bisection"]
+        yield "Oversubscription designed", f"{ratio['designed']:.4g} : 1", ""
+        yield "Oversubscription at the worst leaf", "no uplinks" if ratio["worst_leaf"] is None else f"{ratio['worst_leaf']:.4g} : 1", ""
+        for key, label in PROOFS.items():
+            yield f"Bisection {label}", proof[key] / 1000, "Tb/s"
 
 
 def _fabric(fabric: dict[str, Any]) -> Iterator[Row]:

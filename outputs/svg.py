@@ -17,7 +17,7 @@ ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE = "#e69f00", "#56b4e9", "#0
 GREY = "#999999"
 """Okabe and Ito, Color Universal Design, 2008; black and grey complete the eight."""
 
-ROLE_COLOURS = {"node": "#cfe8f8", "leaf": ORANGE, "spine": BLUE, "core": PURPLE, "ufm": GREEN}
+ROLE_COLOURS = {"node": "#cfe8f8", "leaf": ORANGE, "spine": BLUE, "core": PURPLE, "ufm": GREEN, "server": YELLOW, "pdu": GREY}
 RAIL_COLOURS = (ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE, GREY)
 PLANE_COLOURS = ("#08306b", "#8c2d04", "#00441b", "#54278f")
 """Dark blue, vermilion, green and purple: darker than any rail, told apart by the dash as well."""

@@ -49,7 +49,9 @@ def print_problems(problems: Sequence[Problem], console: Console) -> None:
 def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str | Text]]:
     yield facts["design"], f"{_count(facts['nodes'], 'node')}, {_count(facts['gpus'], 'GPU')}" + _growth(facts)
     for name, fabric in facts["fabrics"].items():
-        yield from _fabric_lines(name, fabric)
+        yield from _fabric_lines(name, fabric) if "rails" in fabric else _access_lines(name, fabric)
+    if facts["servers"]:
+        yield "servers", ", ".join(f"{count:,} {name}" for name, count in facts["servers"].items())
     racks, cables = facts["racks"], facts["cables"]
     kept = f", {racks['reserved']:,} more kept for growth" if racks["reserved"] else ""
     yield "racks", f"{_count(racks['used'], 'rack')}{kept}, {racks['power_kw']:,.1f} kW at most"
@@ -97,6 +99,21 @@ def _fabric_lines(name: str, fabric: dict[str, Any]) -> Iterator[tuple[str, str 
     yield "traffic", _traffic_line(fabric)
     core = f", {_ratio(ratio['designed_core'])} designed and {_ratio(ratio['worst_spine'])} at the worst spine towards the cores" if fabric["tiers"] == 3 else ""
     yield "ratio", f"oversubscription {_ratio(ratio['designed'])} designed, {_ratio(ratio['worst_leaf'])} at the worst leaf, {_ratio(ratio['worst_tier'])} over the tier{core}"
+
+
+def _access_lines(name: str, fabric: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """A fabric other than compute, in two lines."""
+    models = dict.fromkeys((fabric["switch"], fabric["spine_switch"]) if fabric["spines"] else (fabric["switch"],))
+    shape = [_count(fabric["leaves"], "leaf", "leaves"), *([_count(fabric["spines"], "spine")] if fabric["spines"] else [])]
+    if fabric["links"]["inter-switch"]:
+        shape.append(f"{_count(fabric['links']['inter-switch'], 'link')} between the leaves")
+    if fabric["uplinked_to"]:
+        shape.append(f"uplinks to {fabric['uplinked_to']}")
+    yield name, f"{' and '.join(models)}: {', '.join(shape)}"
+    ports = ", ".join(f"{count:,} at {gbps}G" for gbps, count in fabric["ports_by_gbps"].items())
+    ratio = fabric["oversubscription"]
+    at_most = f"; oversubscription {_ratio(ratio['designed'])} designed, {_ratio(ratio['worst_leaf'])} at the worst leaf" if ratio else ""
+    yield "", f"{_count(sum(fabric['clients'].values()), 'client')}, ports: {ports}{at_most}"
 
 
 def _traffic_line(fabric: dict[str, Any]) -> str:
