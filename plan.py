@@ -18,6 +18,7 @@ from .fabric.design import Design
 from .fabric.failures import what_if, worst_single
 from .fabric.locality import Hops, locality
 from .fabric.net import net_of
+from .fabric.tenants import Tenancy, plan_tenants
 from .fabric.topology import Topology
 from .fabric.traffic import Traffic, check_traffic, worst_traffic
 from .layouts.bom import bill_of_materials
@@ -40,6 +41,7 @@ class Plan:
     design: Design
     catalog: Catalog
     topology: Topology
+    tenancy: Tenancy
     placement: Placement
     cabling: Cabling
     proofs: Mapping[str, Proof]
@@ -91,6 +93,8 @@ def make_plan(
     tell("building the fabric")
     topology = build_topology(design, catalog)
     findings = [*topology.findings, *raise_errors(check_fabric(topology))]
+    tenancy = plan_tenants(topology)
+    findings += tenancy.findings
     tell("proving its bandwidth")
     nets = {name: net_of(topology, name) for name in topology.fabrics}
     proofs = {name: prove(topology, name, net) for name, net in nets.items()}
@@ -105,7 +109,7 @@ def make_plan(
     cabling = cable(topology, placement, catalog)
     bom = bill_of_materials(topology, cabling, catalog)
     findings += [*cabling.findings, *raise_errors(check_cabling(topology, placement, cabling, bom, catalog))]
-    return Plan(design, catalog, topology, placement, cabling, proofs, traffic, hops, bom, _once(findings))
+    return Plan(design, catalog, topology, tenancy, placement, cabling, proofs, traffic, hops, bom, _once(findings))
 
 
 def _once(findings: Sequence[Problem]) -> tuple[Problem, ...]:

@@ -17,24 +17,14 @@ from ..vendors.yaml_source import Source, parse_yaml, read_yaml, validate
 from .hall_spec import AtLeastOne, HallSpec
 from .placement_spec import PlacementSpec
 from .tables import TIERS, Tier
+from .tenant_spec import TenantSpec
+from .words import HostWord
 
 NODES_MAX = 1_000_000
 """More nodes than this are a typing mistake, not a cluster."""
 
-HOST_NAME = r"^[a-z]([a-z0-9-]*[a-z0-9])?$"
 Family = Literal["spectrum-x", "tomahawk-6", "tomahawk-5", "quantum-ndr", "quantum-xdr"]
 Style = Literal["rail", "rail-only", "tor", "dual-tor", "pair", "single", "chassis"]
-
-
-def host_word(value: Any) -> Any:
-    """Refuse names that shells, spreadsheets, Slurm or DNS would trip over."""
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r} is not text | quote it")
-    if not re.match(HOST_NAME, value) or len(value) > 24:
-        bad = sorted({c for c in value if not re.match(r"[a-z0-9-]", c)})
-        why = f": {' '.join(repr(c) for c in bad)} not allowed" if bad else ""
-        raise ValueError(f"{value!r} is not a host name word{why} | use 1 to 24 of a-z, 0-9 and -, starting with a letter and not ending in -")
-    return value
 
 
 def ratio(value: Any) -> Any:
@@ -60,7 +50,6 @@ Ratio = Annotated[
     PlainSerializer(lambda r: int(r) if r.denominator == 1 else (float(r) if Fraction(str(float(r))) == r else f"{r.numerator}:{r.denominator}"), return_type=int | float | str),
     WithJsonSchema({"anyOf": [{"type": "number", "minimum": 1}, {"type": "string", "pattern": r"^\d+(\.\d+)?(:\d+(\.\d+)?)?$"}]}),
 ]
-HostWord = Annotated[str, BeforeValidator(host_word), WithJsonSchema({"type": "string", "pattern": HOST_NAME, "maxLength": 24})]
 
 
 class NodesSpec(Frozen):
@@ -187,6 +176,7 @@ class Design(Frozen):
     hall: HallSpec = Field(default_factory=HallSpec, description="Where racks can stand; by default a hall is made to fit.")
     placement: PlacementSpec = Field(default_factory=PlacementSpec, description="Pins, equipment that stands already, and arrangements to force.")
     cables: CablesSpec = Field(default_factory=CablesSpec, description="Cabling policy.")
+    tenants: tuple[TenantSpec, ...] = Field((), description="Who gets which number of nodes. Earlier ones choose first, so that one added at the end moves nobody.")
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of everything that is tried at random.")
 
     @model_validator(mode="after")

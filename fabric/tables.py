@@ -60,6 +60,17 @@ PORT_NAMES: dict[str, pl.DataType] = {
     "os_name": pl.String(),  # switch: same as port; node: RDMA and network device
 }
 
+TENANT_NODES: dict[str, pl.DataType] = {
+    "tenant": pl.UInt32(),  # number of the tenant: its place in the design, from 0
+    "dev": pl.UInt32(),  # a node that is the tenant's alone
+}
+
+TENANT_SWITCHES: dict[str, pl.DataType] = {
+    "tenant": pl.UInt32(),
+    "role": pl.String(),  # leaf, spine, core
+    "dev": pl.UInt32(),  # a switch that the tenant's traffic may pass
+}
+
 TIERS: tuple[Tier, ...] = ("node-leaf", "leaf-spine", "spine-core", "inter-switch")
 
 
