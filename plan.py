@@ -18,6 +18,7 @@ from .fabric.design import Design
 from .fabric.failures import what_if, worst_single
 from .fabric.locality import Hops, locality
 from .fabric.net import net_of
+from .fabric.tenants import Tenancy, plan_tenants
 from .fabric.topology import Topology
 from .fabric.traffic import Traffic, check_traffic, worst_traffic
 from .layouts.bom import bill_of_materials
@@ -44,6 +45,7 @@ class Plan:
     design: Design
     catalog: Catalog
     topology: Topology
+    tenancy: Tenancy
     placement: Placement
     cabling: Cabling
     proofs: Mapping[str, Proof]
@@ -109,6 +111,8 @@ def make_plan(
     tell("building the fabric")
     topology = with_pdus_for_racks(design, catalog)
     findings = [*topology.findings, *raise_errors(check_fabric(topology))]
+    tenancy = plan_tenants(topology.compute)
+    findings += tenancy.findings
     tell("proving its bandwidth")
     rails = topology.compute
     nets = {name: net_of(rails, name) for name in rails.fabrics}
@@ -125,7 +129,7 @@ def make_plan(
     cabling = cable(topology, placement, catalog)
     bom = bill_of_materials(topology, cabling, catalog)
     findings += [*cabling.findings, *raise_errors(check_cabling(topology, placement, cabling, bom, catalog))]
-    return Plan(design, catalog, topology, placement, cabling, proofs, traffic, hops, bom, _once(findings))
+    return Plan(design, catalog, topology, tenancy, placement, cabling, proofs, traffic, hops, bom, _once(findings))
 
 
 def with_pdus_for_racks(design: Design, catalog: Catalog) -> Topology:

@@ -17,6 +17,7 @@ from .access_spec import NETWORKS_OF, PORTS_OF, AccessSpec, PduSpec, PortMap, Se
 from .hall_spec import AtLeastOne, HallSpec
 from .placement_spec import PlacementSpec
 from .tables import TIERS, Tier
+from .tenant_spec import TenantSpec
 from .words import Family, HostWord, Ratio, host_word
 
 NODES_MAX = 1_000_000
@@ -173,6 +174,7 @@ class Design(Frozen):
     hall: HallSpec = Field(default_factory=HallSpec, description="Where racks can stand; by default a hall is made to fit.")
     placement: PlacementSpec = Field(default_factory=PlacementSpec, description="Pins, equipment that stands already, and arrangements to force.")
     cables: CablesSpec = Field(default_factory=CablesSpec, description="Cabling policy.")
+    tenants: tuple[TenantSpec, ...] = Field((), description="Who gets which number of nodes. Earlier ones choose first, so that one added at the end moves nobody.")
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of everything that is tried at random.")
 
     @model_validator(mode="after")

@@ -62,6 +62,16 @@ PORT_NAMES: dict[str, pl.DataType] = {
 
 SWITCHES = ("leaf", "spine", "core")
 """Roles of switches; nodes and UFM servers are on the compute fabric, servers and PDUs on others."""
+TENANT_NODES: dict[str, pl.DataType] = {
+    "tenant": pl.UInt32(),  # number of the tenant: its place in the design, from 0
+    "dev": pl.UInt32(),  # a node that is the tenant's alone
+}
+
+TENANT_SWITCHES: dict[str, pl.DataType] = {
+    "tenant": pl.UInt32(),
+    "role": pl.String(),  # leaf, spine, core
+    "dev": pl.UInt32(),  # a switch that the tenant's traffic may pass
+}
 
 TIERS: tuple[Tier, ...] = ("node-leaf", "leaf-spine", "spine-core", "inter-switch")
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-HOST_NAME = r"^[a-z]([a-z0-9-]*[a-z0-9])?$"
+WORD = r"[a-z]([a-z0-9-]*[a-z0-9])?"
+HOST_NAME = f"^{WORD}$"
 Family = Literal["spectrum-x", "tomahawk-6", "tomahawk-5", "quantum-ndr", "quantum-xdr"]
 
 
@@ -16,7 +17,7 @@ def host_word(value: Any) -> Any:
     """Refuse names that shells, spreadsheets, Slurm or DNS would trip over."""
     if not isinstance(value, str):
         raise ValueError(f"{value!r} is not text | quote it")
-    if not re.match(HOST_NAME, value) or len(value) > 24:
+    if not re.fullmatch(WORD, value) or len(value) > 24:
         bad = sorted({c for c in value if not re.match(r"[a-z0-9-]", c)})
         why = f": {' '.join(repr(c) for c in bad)} not allowed" if bad else ""
         raise ValueError(f"{value!r} is not a host name word{why} | use 1 to 24 of a-z, 0-9 and -, starting with a letter and not ending in -")

@@ -10,6 +10,7 @@ import polars as pl
 import yaml
 
 from .. import __version__
+from ..fabric.tenant_numbers import shown
 from ..layouts.sizes import node_racks
 from ..vendors.models import Switch
 from . import DEFAULTS, Options
@@ -37,6 +38,8 @@ def resolved(plan: Plan) -> dict[str, Any]:
     data: dict[str, Any] = plan.design.model_dump(mode="json")
     for group, given in zip([data["nodes"], *data["more_nodes"]], plan.design.node_groups, strict=True):
         group["name_width"] = given.width
+    for tenant, planned in zip(data["tenants"], plan.tenancy.tenants, strict=True):
+        tenant |= {"nodes_kind": planned.kind, **{kind: shown(kind, number) if kind == "pkey" else number for kind, number in planned.numbers.items()}}
     for name, spec in plan.design.rails.items():
         data["fabrics"][name] |= _fabric_choices(plan, name, spec)
     for name, access in plan.design.fabrics.others.items():

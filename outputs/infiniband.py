@@ -3,6 +3,7 @@
 fabric.ibnet      all devices and links as ibnetdiscover prints them; ibsim loads it
 root_guids.conf   for opensm -a: the top switches, from which a fat tree is ranked
 cn_guids.conf     for opensm -u: the ports of the GPUs, over which it balances
+partitions.conf   for opensm -P, where the design has tenants: a partition for each
 fabric.topo       the cables in the form of IBDM (ibdmchk, ibdiagnet, UFM), with the types it needs as *.ibnl
 node-name-map     the name of every GUID, for opensm and the infiniband-diags
 """
@@ -17,6 +18,7 @@ from .. import __version__
 from ..problems import DesignError, Problem
 from . import DEFAULTS, Options
 from .infiniband_files import KINDS_MAX, NODE_NAME_MAP, of_plane
+from .infiniband_partitions import partitions
 from .infiniband_ports import DEVICE_IDS, VENDOR_ID, link_ends, nodes
 from .infiniband_topo import system_types, topo
 
@@ -29,6 +31,8 @@ DESCRIPTION_BYTES_MAX = 64
 """Length of a NodeDescription (InfiniBand architecture, volume 1)."""
 
 GUIDS = "GUIDs are synthetic and stay when the cluster grows; put those of your hardware in their place when it is there."
+
+LIMITED = "Limited members of a partition hear its full members, not each other: nodes without tenant hear nobody but the subnet manager."
 
 LIDS_MAX = 0xBFFF
 """Unicast addresses of a subnet (InfiniBand architecture, volume 1); each switch and each host port takes one."""
@@ -47,6 +51,8 @@ def files(plan: Plan, options: Options = DEFAULTS, fabric: str = "compute") -> d
         made[of_plane("fabric", "ibnet", plane, planes)] = _head(plan, "Devices and links", where, GUIDS, *_cautions(plan, own)) + netlist(own)
         made[of_plane("root_guids", "conf", plane, planes)] = _head(plan, "Top switches", where, GUIDS) + root_guids(own)
         made[of_plane("cn_guids", "conf", plane, planes)] = _head(plan, "Ports of GPUs", where, GUIDS) + cn_guids(own)
+        if plan.tenancy.tenants:
+            made[of_plane("partitions", "conf", plane, planes)] = _head(plan, "Partitions of tenants", where, GUIDS, LIMITED) + partitions(own, plan.tenancy)
         types = system_types(own, plan.topology.profiles, f"_P{plane}" if planes > 1 else "")
         made[of_plane("fabric", "topo", plane, planes)] = _head(plan, "Cables", where) + topo(own, {profile: kind.name for profile, kind in types.items()})
         for profile, kind in types.items():

@@ -17,7 +17,7 @@ def of_plane(stem: str, ending: str, plane: int, planes: int) -> str:
 def _every_name() -> tuple[str, ...]:
     kinds = ["", *(f"-{kind}" for kind in range(1, KINDS_MAX))]  # as profiles of a topology are called
     hosts = [*(f"node{kind}" for kind in kinds), "ufm"]
-    stems = [("fabric", "ibnet"), ("root_guids", "conf"), ("cn_guids", "conf"), ("fabric", "topo"), *((host, "ibnl") for host in hosts)]
+    stems = [("fabric", "ibnet"), ("root_guids", "conf"), ("cn_guids", "conf"), ("partitions", "conf"), ("fabric", "topo"), *((host, "ibnl") for host in hosts)]
     switches = [f"{role}.ibnl" for role in (*(f"leaf{kind}" for kind in kinds), "spine", "core")]
     planes = [(0, 1), *((plane, PLANES_MAX) for plane in range(PLANES_MAX))]
     return (NODE_NAME_MAP, *(of_plane(*stem, *plane) for plane in planes for stem in stems), *switches)

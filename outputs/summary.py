@@ -11,6 +11,7 @@ import polars as pl
 from .. import __version__
 from ..fabric.tables import TIERS
 from . import DEFAULTS, Options
+from .tenants import sharers, tenants
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -50,6 +51,8 @@ def summary(plan: Plan) -> dict[str, Any]:
             "reserved": racks.filter("reserved").height,
         },
         "cost": cost(plan),
+        "tenants": _tenants(plan),
+        "nodes_without_tenant": plan.tenancy.unused,
         "placement": _placement(plan),
         "growth": _growth(plan),
         "findings": {f"{level}s": sum(p.level == level for p in plan.findings) for level in ("error", "warning", "note")},
@@ -202,6 +205,15 @@ def _placement(plan: Plan) -> dict[str, Any]:
         "baselines": dict(found.baselines),
         "links_by_kind": {tier: dict(kinds) for tier, kinds in found.links.items()},
     }
+
+
+def _tenants(plan: Plan) -> list[dict[str, Any]]:
+    """Tenants in the order of the design: nodes, SUs, how many switches of each role their traffic may pass, numbers, whom they meet on leaves."""
+    if not plan.tenancy.tenants:
+        return []
+    shown = ("tenant", "kind", "nodes", "node_list", "crosses_sus", "leaf_count", "spine_count", "core_count")
+    facts = zip(tenants(plan).select(shown).iter_rows(named=True), plan.tenancy.tenants, sharers(plan), strict=True)
+    return [row | {"sus": list(tenant.per_su), "numbers": dict(tenant.numbers), "shares_leaves_with": others} for row, tenant, others in facts]
 
 
 def _growth(plan: Plan) -> dict[str, int]:

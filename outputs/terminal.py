@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ..problems import Problem
 from .summary import COPPER, cost_line, summary
+from .tenants import numbers_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from ..plan import Plan
 
 GROUPS_SHOWN = 4
+TENANTS_SHOWN = 8
+SUS_SHOWN = 6
 LEVELS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 """Level -> colour, the gravest first."""
 
@@ -62,6 +65,21 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str | Text]]:
     share = f"; {_percent(copper / cables['total'])} copper" if cables["total"] else ""
     yield "cables", f"{cables['total']:,} cables: {kinds}{share}; {sum(facts['modules'].values()):,} modules"
     yield "cost", cost_line(facts["cost"])
+    yield from (("" if i else "tenants", text) for i, text in enumerate(_tenants(facts)))
+
+
+def _tenants(facts: dict[str, Any]) -> Iterator[str]:
+    """A line for each of the first tenants, then how many more there are and what nobody has."""
+    tenants = facts["tenants"]
+    for row in tenants[:TENANTS_SHOWN]:
+        sus = [str(su) for su in row["sus"]]
+        more = f" and {len(sus) - SUS_SHOWN} more" if len(sus) > SUS_SHOWN else ""
+        where = f"SU{'s' if len(sus) > 1 else ''} {', '.join(sus[:SUS_SHOWN])}{more}{', crosses SU borders' if row['crosses_sus'] else ''}"
+        yield f"{row['tenant']}: {_count(row['nodes'], 'node')}, {where}, {_count(row['leaf_count'], 'leaf', 'leaves')}, {numbers_text(row['numbers'])}"
+    rest = [f"{len(tenants) - TENANTS_SHOWN} more in tenants.csv"] if len(tenants) > TENANTS_SHOWN else []
+    rest += [f"{_count(facts['nodes_without_tenant'], 'node')} without tenant"] if tenants and facts["nodes_without_tenant"] else []
+    if rest:
+        yield f"and {', '.join(rest)}"
 
 
 def _percent(share: float) -> str:

@@ -17,12 +17,14 @@ from openpyxl.styles import Alignment, PatternFill
 from openpyxl.writer.excel import ExcelWriter
 
 from .. import __version__
+from ..fabric.tenant_numbers import WORDS
 from . import DEFAULTS, Options, tables
 from .colouring import BOX, KINDS, SAME
 from .paper import set_up_print
 from .sheets import HEAD_FILL, Column, Sheet, add_sheet, font, styled
 from .summary import cost, cost_gaps, summary
 from .summary_rows import summary_rows
+from .tenants import tenants
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -40,7 +42,8 @@ def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
     book.properties.creator, book.properties.title = f"railplan {__version__}", plan.design.name
     _add_summary(book, plan)
     rows: dict[str, bytes] = {}
-    for sheet in (bom_sheet(plan), cable_sheet(plan), port_map_sheet(plan), rack_sheet(plan), label_sheet(plan), finding_sheet(plan)):
+    given = [tenant_sheet(plan)] if plan.tenancy.tenants else []
+    for sheet in (bom_sheet(plan), cable_sheet(plan), port_map_sheet(plan), rack_sheet(plan), *given, label_sheet(plan), finding_sheet(plan)):
         rows |= add_sheet(book, sheet, plan.design.name)
     return {"plan.xlsx": fixed_bytes(book, rows)}
 
@@ -143,6 +146,21 @@ def rack_sheet(plan: Plan) -> Sheet:
     )
     table = tables.racks(plan).with_columns(pl.when("reserved").then(pl.lit("yes")).otherwise(pl.lit("")).alias("reserved"))
     return Sheet("Racks", "Racks", table, columns, notes=("Power and weight are of what is built now, at its highest draw.",))
+
+
+def tenant_sheet(plan: Plan) -> Sheet:
+    """Every tenant with its nodes, switches and numbers."""
+    numbers = ("vlan", "vni") if plan.tenancy.tenants[0].numbers.keys() == {"vlan", "vni"} else ("pkey",)
+    columns = (
+        *(Column("tenant", "Tenant", 12), Column("nodes", "Nodes", 8), Column("kind", "Kind", 8), Column("node_list", "Node names", 30, "wrap"), Column("sus", "SUs", 10, "wrap")),
+        *(Column("crosses_sus", "Crosses SUs", 12), *(Column(kind, WORDS[kind], 10) for kind in numbers)),
+        *(Column("leaf_count", "Leaves", 8), Column("leaves", "Leaf names", 30, "wrap"), Column("spine_count", "Spines", 8), Column("spines", "Spine names", 30, "wrap")),
+        *(Column("core_count", "Cores", 8), Column("cores", "Core names", 24, "wrap"), Column("shares_leaves_with", "Shares leaves with", 24, "wrap")),
+    )
+    table = tenants(plan).with_columns(pl.when("crosses_sus").then(pl.lit("yes")).otherwise(pl.lit("")).alias("crosses_sus"))
+    left = f"{plan.tenancy.unused:,} node{'' if plan.tenancy.unused == 1 else 's'} without tenant."
+    notes = (left, "Numbers are the same on all rails and planes of a tenant. Spines and cores: those that traffic between its leaves may pass.")
+    return Sheet("Tenants", "Who has which nodes", table, columns, notes=notes)
 
 
 def label_sheet(plan: Plan) -> Sheet:

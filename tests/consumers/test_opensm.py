@@ -20,10 +20,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from railplan import Plan
+from railplan import Catalog, Plan, make_plan, parse_design
 from railplan.outputs import infiniband, tables
 
-PROGRAMS = ("timeout", "ibsim", "opensm", "ibnetdiscover", "ibdmchk")
+PROGRAMS = ("timeout", "ibsim", "opensm", "ibnetdiscover", "smpquery", "ibdmchk")
 PRELOAD = next(Path("/usr/lib").glob("*/umad2sim/libumad2sim.so"), None)
 MISSING = [name for name in PROGRAMS if not shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")]
 pytestmark = pytest.mark.skipif(
@@ -61,11 +61,11 @@ class Subnet:
         """What ibnetdiscover finds from a switch or, by default, the first in the netlist."""
         return links_of(self.run("ibnetdiscover", *options, **({"SIM_HOST": start} if start else {})))
 
-    def opensm(self) -> str:
+    def opensm(self, *options: str) -> str:
         """Bring the subnet up once with fat-tree routing; the tables are in the folder then. Returns the log."""
         (self.folder / "opensm.conf").write_text(f"node_name_map_name {self.folder}/node-name-map\n")
         guids = ("-a", f"root_guids{self.tail}.conf", "-u", f"cn_guids{self.tail}.conf")
-        self.run("opensm", "-F", "opensm.conf", "-R", "ftree", *guids, "-o", "-f", "opensm.log", "-D", "0x43")
+        self.run("opensm", "-F", "opensm.conf", "-R", "ftree", *guids, *options, "-o", "-f", "opensm.log", "-D", "0x43")
         return (self.folder / "opensm.log").read_text()
 
     def routes(self) -> dict[str, dict[str, int]]:
@@ -243,3 +243,22 @@ def test_ibdmchk_finds_every_pair_and_no_credit_loop(plan_of: Callable[..., Plan
         assert re.findall(r"^ +([24]) +(\d+)$", text[text.index("LFT ROUTE HOP HISTOGRAM") :], re.MULTILINE)[:2] == [("2", "3968"), ("4", "12288")]
         assert re.search(r"NUM-DLIDS NUM-SWITCH-PORTS\n +1 +128\n +3 +128\n-", text)
         assert "no credit loops found" in text
+
+
+def test_opensm_puts_the_key_of_its_tenant_first_on_every_port(catalog: Catalog, tmp_path: Path) -> None:
+    """Tables of keys as ports answer them: own partition in full, then the default one limited; management servers in full."""
+    tenants = "tenants: [{name: acme, nodes: 5}, {name: blue, nodes: 20, pkey: 0x0101}]"
+    design = f"nodes: {{model: dgx-h100, count: 31}}\nfabrics: {{compute: {{family: quantum-ndr, ufm_links: 4}}}}\n{tenants}\n"
+    plan = make_plan(parse_design(design), catalog)
+    with simulated(plan, tmp_path) as subnet:
+        log = subnet.opensm("-P", str(tmp_path / "partitions.conf"))
+        lids = dict(re.findall(r"^CA +(\d+) .*\( '(.*?)' - ", subnet.run("ibnetdiscover", "-p"), re.MULTILINE))
+        found = {name: subnet.run("smpquery", "PKeys", lid, "1") for lid, name in lids.items() if re.search("mlx5_0$|ufm", name)}
+    assert "SUBNET UP" in log
+    assert "ERR" not in log
+    assert "artition configuration in error" not in log
+    assert len(found) == 31 + 4
+    for name, text in found.items():
+        number = int(re.search(r"\d+", name)[0])  # type: ignore[index]
+        keys = ["0xffff"] if "ufm" in name else ["0x8001", "0x7fff"] if number <= 5 else ["0x8101", "0x7fff"] if number <= 25 else ["0x7fff"]
+        assert [key for key in re.findall(r"0x[0-9a-f]{4}", text) if key != "0x0000"] == keys, name

@@ -22,6 +22,8 @@ def plan(plan_of: Callable[..., Plan]) -> Plan:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_format_writes_files_that_it_names_and_repeats_itself(name: str, plan: Plan, plan_of: Callable[..., Plan]) -> None:
+    if name == "tenants":
+        pytest.skip("for designs with tenants: test_tenants.py")
     spoken = plan_of("hgx-h100", 8, "quantum-ndr") if name == "infiniband" else plan
     first, second = render(spoken, [name]), render(spoken, [name])
     assert set(ALWAYS) < set(first) <= {*ALWAYS, *FORMATS[name].names}
@@ -33,7 +35,7 @@ def test_no_two_formats_write_the_same_file() -> None:
 
 
 def test_the_usual_formats_are_rendered_by_default(plan: Plan) -> None:
-    usual = [name for name, entry in FORMATS.items() if entry.by_default and name != "infiniband"]
+    usual = [name for name, entry in FORMATS.items() if entry.by_default and name not in ("infiniband", "tenants")]
     assert render(plan) == render(plan, usual)
 
 
