@@ -20,6 +20,7 @@ from ..vendors.catalog import Catalog
 from ..vendors.models import Node, RackType
 from .arrangement import Block, arrange
 from .hall import Hall, Ints, RackLimits, hall_problems, make_hall, measured_problems, rack_limits, stand_blocks
+from .hall_checks import floor_problems
 from .sizes import NodeRack, Size, assumptions, device_sizes, kilo, kind_sizes, node_racks, raise_limits, switches_cap, too_big
 from .tables import PLACES, RACKS
 
@@ -103,7 +104,7 @@ def survey(topology: Topology, catalog: Catalog) -> Ground:
     rack = _rack_type(topology.design.hall.rack, catalog)
     spec, of_whole_racks = _for_whole_racks(topology, rack)
     limits = rack_limits(spec, rack)
-    found = [*assumptions(topology), *of_whole_racks, *_rack_warnings(spec, rack), *hall_problems(spec, rack), *too_big(topology, limits, catalog)]
+    found = [*assumptions(topology), *of_whole_racks, *_rack_warnings(spec, rack), *hall_problems(spec, rack), *floor_problems(spec, rack), *too_big(topology, limits, catalog)]
     racks, more = node_racks(topology, limits)
     cap, still_more = switches_cap(topology, limits)
     found += more + still_more
