@@ -1,0 +1,91 @@
+"""Names of rooms and listed trays in the picture of a hall, where they cover nothing else that is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..layouts.boxes import Box, box_of, overlap, tray_box
+from ..layouts.hall import Hall
+from ..layouts.trays import Tray
+from .hall_floor import WALL, Floor, aisles_of
+from .hall_trays import marks
+from .svg import INK, text, text_width
+
+HIGH = 11.0
+"""Pixels a line of a label takes."""
+
+
+def labels(hall: Hall, floor: Floor) -> list[str]:
+    """Write the names of rooms and listed trays; what finds no room stands in the lines below the picture and under the pointer."""
+    if not hall.rooms and not hall.listed:
+        return []
+    taken = list(_written(hall, floor))
+    parts = []
+    bands = [floor.box(tray_box(tray)) for tray in hall.trays] if hall.listed else []
+    for room in hall.rooms:
+        words = f"room {room.name}, {room.width_m:g} m x {room.depth_m:g} m"
+        box = _first(_corners(floor.box(box_of(room)), text_width(words, 11) + 6), [*taken, *bands])
+        if box is not None:
+            taken.append(box)
+            parts.append(text((box[0] + 3, box[3] - 3), words, 11, bold=True, colour=WALL, halo=True))
+    for number, tray in enumerate(hall.trays if hall.listed else ()):
+        others = bands[:number] + bands[number + 1 :]
+        for words in (f"{tray.name} {tray.height_m:.2f} m, {tray.width_mm:g} mm", tray.name):
+            box = _first(_along(tray, floor, text_width(words, 9) + 6), [*taken, *others]) or _first(_along(tray, floor, text_width(words, 9) + 6), taken)
+            if box is not None:
+                taken.append(box)
+                parts.append(_on_tray(tray, box, words))
+                break
+    return parts
+
+
+def _written(hall: Hall, floor: Floor) -> Iterator[Box]:
+    """What is on the page already: racks, row names, obstacles, walls, words in aisles, marks of joints."""
+    deep = floor.rack[1]
+    for name, left, right, middle in floor.rows.values():
+        yield left, middle - deep / 2, right, middle + deep / 2
+        yield left - 5 - text_width(name, 11), middle - 8, left, middle + 8
+    for one in hall.obstacles:
+        yield floor.box(box_of(one))
+    for room in hall.rooms:
+        left, top, right, bottom = floor.box(box_of(room))
+        yield from ((left - 4, top - 4, right + 4, top), (left - 4, bottom, right + 4, bottom + 4), (left - 4, top, left, bottom), (right, top, right + 4, bottom))
+    for aisle in aisles_of(hall, floor):
+        half = min(aisle.room, text_width(aisle.words, aisle.size)) / 2
+        yield aisle.at[0] - half, aisle.at[1] - aisle.size, aisle.at[0] + half, aisle.at[1] + 3
+    for (x, y), _, _ in marks(hall, floor):
+        yield x - 7, y - 7, x + 7, y + 7
+
+
+def _corners(room: Box, width: float) -> Iterator[Box]:
+    """Places of a room's name: in its corners, then along its upper and lower wall."""
+    left, top, right, bottom = room
+    steps = max(1, int((right - left - width - 4) // 20))
+    for high in (top + 2, bottom - HIGH - 5):
+        for begin in (left + 2, right - width - 2, *(left + 2 + 20 * i for i in range(1, steps))):
+            if left <= begin and begin + width <= right:
+                yield begin, high, begin + width, high + HIGH + 3
+
+
+def _along(tray: Tray, floor: Floor, width: float) -> Iterator[Box]:
+    """Places of a tray's name on the tray, from its middle outwards, then just beyond its ends."""
+    left, top, right, bottom = floor.box((tray.x_m, tray.y_m, tray.to_x_m, tray.to_y_m))
+    low, high, across = (left, right, top) if tray.along_x else (top, bottom, left)
+    room = high - low - width
+    steps = int(room // 16) if room > 0 else -1
+    shares = sorted(range(steps + 1), key=lambda i: abs(i - steps / 2))
+    begins = [low + (room * i / steps if steps else room / 2) for i in shares] + [high + 2, low - width - 2]
+    for begin in begins:
+        box = (begin, across - HIGH / 2, begin + width, across + HIGH / 2)
+        yield box if tray.along_x else (box[1], box[0], box[3], box[2])
+
+
+def _on_tray(tray: Tray, box: Box, words: str) -> str:
+    if tray.along_x:
+        return text((box[0] + 3, box[3] - 2.5), words, 9, colour=INK, halo=True)
+    return f'<g transform="translate({box[2] - 2.5:.2f} {box[3] - 3:.2f}) rotate(-90)">{text((0, 0), words, 9, colour=INK, halo=True)}</g>'
+
+
+def _first(boxes: Iterable[Box], taken: list[Box]) -> Box | None:
+    """The first box that covers nothing taken."""
+    return next((box for box in boxes if not any(overlap(box, other) for other in taken)), None)
