@@ -8,11 +8,29 @@ from itertools import combinations
 import numpy as np
 
 from ..fabric.hall_spec import HallSpec
-from ..problems import Problem, did_you_mean
+from ..problems import DesignError, Problem, did_you_mean, raise_errors
+from ..vendors.catalog import Catalog
 from ..vendors.models import RackType
 from .boxes import EPS_M, box_of, inside, listed, overlap, row_boxes, span, tray_box
-from .hall import Hall, in_the_way, make_hall
+from .hall import Hall, hall_problems, in_the_way, make_hall, measured_problems
 from .tray_checks import tray_problems
+
+
+def rack_type(model: str, catalog: Catalog) -> RackType:
+    """The hall's rack type; raises DesignError when the catalog has none of that name."""
+    try:
+        return catalog.rack(model)
+    except DesignError as error:
+        raise DesignError([Problem("rack-type", "hall.rack", p.what, p.why, p.fix) for p in error.problems]) from None
+
+
+def checked_hall(spec: HallSpec, catalog: Catalog) -> tuple[Hall, list[Problem]]:
+    """Lay out a hall by itself and return it with warnings; raises DesignError with all that is wrong with it."""
+    if not spec.rows:
+        raise DesignError([Problem("no-rows", "hall", "the hall lists no rows", "without rows a hall is made to fit a design", "list its rows")])
+    rack = rack_type(spec.rack, catalog)
+    hall = make_hall(spec, rack)
+    return hall, raise_errors([*hall_problems(spec, rack), *floor_problems(spec, rack), *measured_problems(spec, hall)])
 
 
 def floor_problems(spec: HallSpec, rack: RackType) -> list[Problem]:

@@ -205,8 +205,8 @@ def row_names(hall: Hall, floor: Floor) -> list[str]:
     return parts
 
 
-def rack_names(spots: Sequence[Spot], floor: Floor) -> list[str]:
-    """Write the name of each position a rack can take; in narrow ones of every fifth and those at the ends."""
+def rack_names(spots: Sequence[Spot], floor: Floor, halo: bool) -> list[str]:
+    """Write the name of each position a rack can take; in narrow ones of every fifth and those at the ends. A halo parts it from trays."""
     wide, deep = floor.rack
     each = text_width("A00", 8) <= wide - 2
     parts = []
@@ -220,7 +220,7 @@ def rack_names(spots: Sequence[Spot], floor: Floor) -> list[str]:
             if spot.kind != "blocked":
                 y = spot.at[1] + deep / 2 + front(floor, row_no) * deep * 0.27 + 4
                 size, room = (11.0, wide - 3) if each else (8.0, 2.6 * wide)
-                parts.append(text((spot.at[0] + wide / 2, y), spot.rack, size, anchor="middle", colour=FAINT if spot.kind == "free" else INK, halo=not each, width=room))
+                parts.append(text((spot.at[0] + wide / 2, y), spot.rack, size, anchor="middle", colour=FAINT if spot.kind == "free" else INK, halo=halo or not each, width=room))
     return parts
 
 

@@ -4,38 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..layouts.boxes import Box, box_of, overlap, tray_box
+import numpy as np
+
+from ..layouts.boxes import Box, box_of, tray_box
 from ..layouts.hall import Hall
 from ..layouts.trays import Tray
 from .hall_floor import WALL, Floor, aisles_of
 from .hall_trays import marks
-from .svg import INK, text, text_width
+from .svg import rect, text, text_width
 
-HIGH = 11.0
-"""Pixels a line of a label takes."""
+SIZE, HIGH = 9.0, 11.0
+"""Size of a tray's name, and pixels that its line takes."""
 
 
 def labels(hall: Hall, floor: Floor) -> list[str]:
     """Write the names of rooms and listed trays; what finds no room stands in the lines below the picture and under the pointer."""
     if not hall.rooms and not hall.listed:
         return []
+    trays = hall.trays if hall.listed else ()
+    bands = [floor.box(tray_box(tray)) for tray in trays]
     taken = list(_written(hall, floor))
     parts = []
-    bands = [floor.box(tray_box(tray)) for tray in hall.trays] if hall.listed else []
     for room in hall.rooms:
         words = f"room {room.name}, {room.width_m:g} m x {room.depth_m:g} m"
         box = _first(_corners(floor.box(box_of(room)), text_width(words, 11) + 6), [*taken, *bands])
         if box is not None:
             taken.append(box)
             parts.append(text((box[0] + 3, box[3] - 3), words, 11, bold=True, colour=WALL, halo=True))
-    for number, tray in enumerate(hall.trays if hall.listed else ()):
+    for number, tray in enumerate(trays):
         others = bands[:number] + bands[number + 1 :]
-        for words in (f"{tray.name} {tray.height_m:.2f} m, {tray.width_mm:g} mm", tray.name):
-            box = _first(_along(tray, floor, text_width(words, 9) + 6), [*taken, *others]) or _first(_along(tray, floor, text_width(words, 9) + 6), taken)
-            if box is not None:
-                taken.append(box)
-                parts.append(_on_tray(tray, box, words))
-                break
+        wordings = (f"{tray.name} {tray.height_m:.2f} m, {tray.width_mm:g} mm", tray.name)
+        ways = [(words, places(tray, floor, text_width(words, SIZE) + 6)) for places in (_along, _beyond) for words in wordings]
+        placed = next(((words, box) for words, boxes in ways if (box := _first(boxes, [*taken, *others])) is not None), None)
+        if placed is not None:
+            taken.append(placed[1])
+            parts += _on_tray(tray, placed[1], placed[0])
     return parts
 
 
@@ -68,24 +71,45 @@ def _corners(room: Box, width: float) -> Iterator[Box]:
 
 
 def _along(tray: Tray, floor: Floor, width: float) -> Iterator[Box]:
-    """Places of a tray's name on the tray, from its middle outwards, then just beyond its ends."""
-    left, top, right, bottom = floor.box((tray.x_m, tray.y_m, tray.to_x_m, tray.to_y_m))
-    low, high, across = (left, right, top) if tray.along_x else (top, bottom, left)
+    """Places of a tray's name on the tray, from its middle outwards."""
+    low, high, across = _run(tray, floor)
     room = high - low - width
     steps = int(room // 16) if room > 0 else -1
-    shares = sorted(range(steps + 1), key=lambda i: abs(i - steps / 2))
-    begins = [low + (room * i / steps if steps else room / 2) for i in shares] + [high + 2, low - width - 2]
-    for begin in begins:
-        box = (begin, across - HIGH / 2, begin + width, across + HIGH / 2)
-        yield box if tray.along_x else (box[1], box[0], box[3], box[2])
+    for i in sorted(range(steps + 1), key=lambda i: abs(i - steps / 2)):
+        yield _turned(tray, low + (room * i / steps if steps else room / 2), across, width)
 
 
-def _on_tray(tray: Tray, box: Box, words: str) -> str:
+def _beyond(tray: Tray, floor: Floor, width: float) -> Iterator[Box]:
+    """Places of a tray's name just beyond its ends."""
+    low, high, across = _run(tray, floor)
+    yield _turned(tray, high + 2, across, width)
+    yield _turned(tray, low - width - 2, across, width)
+
+
+def _run(tray: Tray, floor: Floor) -> tuple[float, float, float]:
+    """Begin and end of a tray along its axis and where its middle line lies across it, in pixels."""
+    left, top, right, bottom = floor.box((tray.x_m, tray.y_m, tray.to_x_m, tray.to_y_m))
+    return (left, right, top) if tray.along_x else (top, bottom, left)
+
+
+def _turned(tray: Tray, begin: float, across: float, width: float) -> Box:
+    """A label's box on the middle line of a tray."""
+    box = (begin, across - HIGH / 2, begin + width, across + HIGH / 2)
+    return box if tray.along_x else (box[1], box[0], box[3], box[2])
+
+
+def _on_tray(tray: Tray, box: Box, words: str) -> list[str]:
+    ground = rect(box[:2], (box[2] - box[0], box[3] - box[1]), "#ffffff", stroke="none", radius=2)
     if tray.along_x:
-        return text((box[0] + 3, box[3] - 2.5), words, 9, colour=INK, halo=True)
-    return f'<g transform="translate({box[2] - 2.5:.2f} {box[3] - 3:.2f}) rotate(-90)">{text((0, 0), words, 9, colour=INK, halo=True)}</g>'
+        return [ground, text((box[0] + 3, box[3] - 2.5), words, SIZE)]
+    return [ground, f'<g transform="translate({box[2] - 2.5:.2f} {box[3] - 3:.2f}) rotate(-90)">{text((0, 0), words, SIZE)}</g>']
 
 
 def _first(boxes: Iterable[Box], taken: list[Box]) -> Box | None:
     """The first box that covers nothing taken."""
-    return next((box for box in boxes if not any(overlap(box, other) for other in taken)), None)
+    every = np.array(taken, float).reshape(-1, 4)
+    for box in boxes:
+        shared = np.minimum(every[:, 2:], box[2:]) - np.maximum(every[:, :2], box[:2])
+        if not (shared > 0).all(axis=1).any():
+            return box
+    return None

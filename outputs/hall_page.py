@@ -20,6 +20,8 @@ class Standing(NamedTuple):
     racks: list[str]
     words: list[str]
     entries: list[tuple[str | Mark, str]]
+    fronts: bool = True
+    """Racks show their fronts."""
 
 
 def hall_page(hall: Hall, title: str, facts: Sequence[str], standing: Callable[[Floor], Standing]) -> bytes:
@@ -36,8 +38,9 @@ def hall_page(hall: Hall, title: str, facts: Sequence[str], standing: Callable[[
     parts += _scale_bar((MARGIN, y), scale)
     drawn, high = legend((MARGIN, y + 34), [*stands.entries, *entries(hall, floor)], width)
     y += 34 + high + 4
-    parts += [*drawn, *_line_legend((MARGIN, y), hall, len(floor.rows) > 1)]
-    y += 20
+    lines = _line_legend((MARGIN, y), hall, len(floor.rows) > 1, stands.fronts)
+    parts += [*drawn, *lines]
+    y += 20 if lines else 0
     for fact in tray_facts(hall):
         for words in wrap(fact, 11, width):
             parts.append(text((MARGIN, y + 10), words, 11, colour="#3a3a3a"))
@@ -57,10 +60,10 @@ def _scale_bar(at: Point, scale: float) -> list[str]:
     return parts
 
 
-def _line_legend(at: Point, hall: Hall, crossed: bool) -> list[str]:
+def _line_legend(at: Point, hall: Hall, crossed: bool, fronts: bool) -> list[str]:
     implied = [] if hall.listed else [(GREEN, 4.0, "tray above a row"), *([(PURPLE, 6.0, "cross tray")] if crossed else [])]
     parts, x = [], at[0]
-    for colour, thick, words in [*implied, (BLUE, 2.5, "front of a rack")]:
+    for colour, thick, words in [*implied, *([(BLUE, 2.5, "front of a rack")] if fronts else [])]:
         parts += [line((x, at[1] + 6), (x + 26, at[1] + 6), colour, thick=thick), text((x + 32, at[1] + 10), words, 11)]
         x += 32 + text_width(words, 11) + 18
     return parts
@@ -81,7 +84,7 @@ def empty_hall(hall: Hall, name: str) -> bytes:
     def standing(floor: Floor) -> Standing:
         spots = spots_of(hall, floor)
         racks = [part for spot in spots for part in stand(spot, floor, "#ffffff", f"{spot.rack}: {spot.kind} position")]
-        return Standing(racks, rack_names(spots, floor), spot_marks(spots))
+        return Standing(racks, rack_names(spots, floor, hall.listed), spot_marks(spots), fronts=False)
 
     return hall_page(hall, f"{name}: hall", hall_facts(hall), standing)
 

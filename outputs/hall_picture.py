@@ -29,7 +29,7 @@ def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
 
     def standing(floor: Floor) -> Standing:
         spots = spots_with_racks(plan, floor)
-        return Standing([part for spot in spots for part in _rack(spot, floor)], _names(spots, floor), _entries(spots))
+        return Standing([part for spot in spots for part in _rack(spot, floor)], _names(spots, floor, plan.placement.hall.listed), _entries(spots))
 
     return {"hall.svg": hall_page(plan.placement.hall, f"{plan.design.name}: hall", _facts(plan), standing)}
 
@@ -81,12 +81,12 @@ def _rack(spot: Spot, floor: Floor) -> list[str]:
     return stand(spot, floor, _fill(spot), words)
 
 
-def _names(spots: Sequence[Spot], floor: Floor) -> list[str]:
+def _names(spots: Sequence[Spot], floor: Floor, halo: bool) -> list[str]:
     """Write rack names, and in the racks their SU or role."""
     parts = []
     for row_no, members in groupby(spots, key=lambda s: s.row_no):
         row = list(members)
-        parts += rack_names(row, floor)
+        parts += rack_names(row, floor, halo)
         for words, run in groupby(row, key=_words):
             parts += _run(words, list(run), front(floor, row_no), floor)
     return parts
