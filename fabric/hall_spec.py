@@ -150,9 +150,9 @@ class HallSpec(Frozen):
     cold_aisle_m: Metres = Field(1.2, description="Width of cold aisles.")
     hot_aisle_m: Metres = Field(0.9, description="Width of hot aisles.")
     cross_trays_x_m: tuple[Coordinate, ...] | None = Field(None, description="Where trays cross from row to row, along x; by default at both ends and in the middle.")
-    rooms: tuple[RoomSpec, ...] = Field((), description="Rooms with walls; without any, the hall is one room.")
-    trays: tuple[TraySpec, ...] = Field((), description="All trays of the hall; without any, one runs above every row and cross_trays_x_m join them.")
-    obstacles: tuple[ObstacleSpec, ...] = Field((), description="Columns, cooling units, doors: they block the positions they reach into.")
+    rooms: tuple[RoomSpec, ...] = Field((), max_length=500, description="Rooms with walls; without any, the hall is one room.")
+    trays: tuple[TraySpec, ...] = Field((), max_length=2000, description="All trays of the hall; without any, one runs above every row and cross_trays_x_m join them.")
+    obstacles: tuple[ObstacleSpec, ...] = Field((), max_length=2000, description="Columns, cooling units, doors: they block the positions they reach into.")
     tray_width_mm: Millimetres = Field(600.0, description="Usable width of trays that give none.")
     tray_depth_mm: Millimetres = Field(100.0, description="Usable side height of trays that give none; at most 150 mm by common data centre rules.")
     tray_fill_percent: Percent = Field(

@@ -11,14 +11,23 @@ from ..fabric.hall_spec import HallSpec, RoomSpec
 from ..problems import Problem
 from .boxes import EPS_M, box_of, inside, listed, row_boxes
 from .hall import Floats, Hall, Ints
+from .tray_net import NODES_MAX
 from .trays import Tray, joints
 
 
 def tray_problems(spec: HallSpec, hall: Hall) -> list[Problem]:
     """Return what is wrong with the trays of a hall that lists them, or with the rooms of one that does not."""
     if hall.listed:
-        return [*_in_racks(hall), *_in_each_other(hall), *_without_tray(hall), *_apart(spec, hall)]
+        return [*_too_many(hall), *_in_racks(hall), *_in_each_other(hall), *_without_tray(hall), *_apart(spec, hall)]
     return _behind_walls(spec, hall)
+
+
+def _too_many(hall: Hall) -> Iterator[Problem]:
+    """More joints and ends than ways can be found between."""
+    nodes = len(hall.tray_net.node_at)
+    if nodes > NODES_MAX:
+        what = f"{len(hall.trays):,} trays have {nodes:,} joints and ends, more than the {NODES_MAX:,} that ways can be found between"
+        yield Problem("too-many-joints", "hall.trays", what, "", "join trays of one line into one, and leave out trays that carry no cable of this fabric")
 
 
 def _in_racks(hall: Hall) -> Iterator[Problem]:

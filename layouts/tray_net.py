@@ -27,6 +27,9 @@ UNIT = 4096
 
 PAIRS_AT_ONCE = 1 << 19
 
+NODES_MAX = 4000
+"""Joints and ends of trays; the ways between so many take about 1 GB."""
+
 
 @dataclass(frozen=True)
 class Ways:
@@ -182,9 +185,8 @@ class TrayNet:
         sums[0][...] += np.where(flat, um, 0)
         sums[1][...] += np.where(flat, 0, um)
 
-    def stretches(self, a: Ints, b: Ints) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
-        """Stretches of tray that the ways between positions use, from `min(a, b)` on, in their order: (pair, tray, from, to), place by place."""
-        low, high = np.minimum(a, b), np.maximum(a, b)
+    def stretches(self, low: Ints, high: Ints) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
+        """Stretches of tray that the ways from `low` to `high` use, in their order: (pair, tray, from, to)."""
         way = self.choose(low, high)
         pair = np.flatnonzero(way.straight & (low != high))
         yield pair, self.tray[low[pair]], self.at[low[pair]], self.at[high[pair]]

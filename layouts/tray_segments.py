@@ -10,6 +10,8 @@ the cables of its pairs. Positions are row numbers of `hall.positions`. Listed a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from ..fabric.tables import frame
 from .hall import Floats, Hall, Ints
 from .tables import SEGMENTS
-from .tray_net import key_of, place_of
+from .tray_net import TrayNet, key_of, place_of
 
 
 def segments(hall: Hall) -> pl.DataFrame:
@@ -46,10 +48,9 @@ def segments_of_pairs(hall: Hall, a: Ints, b: Ints) -> tuple[Ints, Ints]:
 
     Two positions of one pair that are the same use none. Both directions of a pair use the same segments.
     """
-    net = hall.tray_net
     points = _points(hall)
     pairs, firsts, counts = [], [], []
-    for pair, tray, begin, end in net.stretches(np.asarray(a, np.int64), np.asarray(b, np.int64)):
+    for pair, tray, begin, end in stretches(hall, np.asarray(a, np.int64), np.asarray(b, np.int64)):
         low, high = np.searchsorted(points, key_of(tray, np.minimum(begin, end))), np.searchsorted(points, key_of(tray, np.maximum(begin, end)))
         pairs.append(pair)
         firsts.append(low - tray)  # each tray has one point more than segments
@@ -59,6 +60,33 @@ def segments_of_pairs(hall: Hall, a: Ints, b: Ints) -> tuple[Ints, Ints]:
     piece = np.repeat(first - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
     order = np.lexsort((piece, every))
     return every[order], piece[order]
+
+
+def stretches(hall: Hall, a: Ints, b: Ints) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
+    """Stretches of tray that ways use, from the position of the lower number on, in their order: (pair, tray, from, to), in micrometres along the tray."""
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    if hall.listed:
+        yield from hall.tray_net.stretches(low, high)
+    else:
+        yield from _implied_stretches(hall.tray_net, low, high)
+
+
+def _implied_stretches(net: TrayNet, low: Ints, high: Ints) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
+    """Straight along the tray of the row, or over the first of the cross trays that make the way shortest."""
+    tray_a, tray_b, at_a, at_b = net.tray[low], net.tray[high], net.at[low], net.at[high]
+    pair = np.flatnonzero((tray_a == tray_b) & (low != high))
+    yield pair, tray_a[pair], at_a[pair], at_b[pair]
+    pair = np.flatnonzero(tray_a != tray_b)
+    best, cross = np.full(len(pair), np.iinfo(np.int64).max), np.zeros(len(pair), np.int64)
+    for number in np.flatnonzero(~net.runs.along_x).tolist():
+        x = net.runs.across[number]
+        length = np.abs(at_a[pair] - x) + np.abs(at_b[pair] - x)
+        better = length < best
+        best[better], cross[better] = length[better], number
+    a, b, x = tray_a[pair], tray_b[pair], net.runs.across[cross]
+    yield pair, a, at_a[pair], x
+    yield pair, cross, net.runs.across[a], net.runs.across[b]
+    yield pair, b, x, at_b[pair]
 
 
 def way_points(hall: Hall, a: int, b: int) -> Floats:
@@ -73,7 +101,7 @@ def way_points(hall: Hall, a: int, b: int) -> Floats:
         return (at / 1e6, across, trays[tray].height_m) if trays[tray].along_x else (across, at / 1e6, trays[tray].height_m)
 
     if low != high:
-        for _, tray, begin, end in net.stretches(np.array([low]), np.array([high])):
+        for _, tray, begin, end in stretches(hall, np.array([low]), np.array([high])):
             for one, start, stop in zip(tray.tolist(), begin.tolist(), end.tolist(), strict=True):
                 corners += [on_tray(one, start), on_tray(one, stop)]
         corners = [(*spot[low], corners[0][2]), *corners, (*spot[high], corners[-1][2])] if corners else []

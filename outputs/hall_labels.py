@@ -33,7 +33,7 @@ def labels(hall: Hall, floor: Floor) -> list[str]:
             parts.append(text((box[0] + 3, box[3] - 3), words, 11, bold=True, colour=WALL, halo=True))
     for number, tray in enumerate(trays):
         others = bands[:number] + bands[number + 1 :]
-        wordings = (f"{tray.name} {tray.height_m:.2f} m, {tray.width_mm:g} mm", tray.name)
+        wordings = (f"{tray.name} {tray.height_m:.2f} m, {tray.width_mm:g} mm", f"{tray.name} {tray.height_m:.2f} m", tray.name)
         ways = [(words, places(tray, floor, text_width(words, SIZE) + 6)) for places in (_along, _beyond) for words in wordings]
         placed = next(((words, box) for words, boxes in ways if (box := _first(boxes, [*taken, *others])) is not None), None)
         if placed is not None:
