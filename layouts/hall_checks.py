@@ -38,7 +38,9 @@ def floor_problems(spec: HallSpec, rack: RackType) -> list[Problem]:
     if not spec.rows:
         return []
     hall = make_hall(spec, rack)
-    return [*_names(spec), *_rooms(spec), *_rows_in_rooms(spec, hall), *_covered_rows(spec, hall), *_trays_through(hall), *tray_problems(spec, hall)]
+    of_rooms = [*_names(spec), *_rooms(spec), *_rows_in_rooms(spec, hall)]
+    of_trays = tray_problems(spec, hall) if hall.listed or not of_rooms else []  # implied trays follow from the rooms
+    return [*of_rooms, *_covered_rows(spec, hall), *_trays_through(hall), *of_trays]
 
 
 def _names(spec: HallSpec) -> Iterator[Problem]:
@@ -90,8 +92,8 @@ def _covered_rows(spec: HallSpec, hall: Hall) -> Iterator[Problem]:
     for i, row in enumerate(spec.rows):
         names = [spec.obstacles[n].name for n in np.flatnonzero(blocks[:, row_no == i].any(axis=1)).tolist()]
         if names and not free[i]:
-            also = " and the blocked positions" if row.blocked else ""
-            what = f"no rack can stand in row {row.name}: {listed(names)}{also} cover all of its {row.racks} positions"
+            also = " and by name" if row.blocked else ""
+            what = f"no rack can stand in row {row.name}: all of its {row.racks} positions are blocked, by {listed(names)}{also}"
             yield Problem("row-covered", f"hall.rows.{i}", what, "", "move the row or what stands in its way, or remove the row")
 
 

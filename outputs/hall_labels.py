@@ -34,8 +34,9 @@ def labels(hall: Hall, floor: Floor) -> list[str]:
     for number, tray in enumerate(trays):
         others = bands[:number] + bands[number + 1 :]
         wordings = (f"{tray.name} {tray.height_m:.2f} m, {tray.width_mm:g} mm", f"{tray.name} {tray.height_m:.2f} m", tray.name)
-        ways = [(words, places(tray, floor, text_width(words, SIZE) + 6)) for places in (_along, _beyond) for words in wordings]
-        placed = next(((words, box) for words, boxes in ways if (box := _first(boxes, [*taken, *others])) is not None), None)
+        ways = [(words, places, within) for within in ([*taken, *others], taken) for places in (_along, _beyond) for words in wordings]
+        boxes = ((words, _first(places(tray, floor, text_width(words, SIZE) + 6), within)) for words, places, within in ways)
+        placed = next(((words, box) for words, box in boxes if box is not None), None)
         if placed is not None:
             taken.append(placed[1])
             parts += _on_tray(tray, placed[1], placed[0])
