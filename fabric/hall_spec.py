@@ -154,7 +154,7 @@ class HallSpec(Frozen):
     trays: tuple[TraySpec, ...] = Field((), max_length=2000, description="All trays of the hall; without any, one runs above every row and cross_trays_x_m join them.")
     obstacles: tuple[ObstacleSpec, ...] = Field((), max_length=2000, description="Columns, cooling units, doors: they block the positions they reach into.")
     tray_width_mm: Millimetres = Field(600.0, description="Usable width of trays that give none.")
-    tray_depth_mm: Millimetres = Field(100.0, description="Usable side height of trays that give none; at most 150 mm by common data centre rules.")
+    tray_depth_mm: Millimetres = Field(100.0, description="Usable side height of trays that give none.")
     tray_fill_percent: Percent = Field(
         40.0, description="Share of a tray's cross-section that cables may take: TIA-569-D plans 40 % for communications cables, NEC article 392 allows 50 %."
     )

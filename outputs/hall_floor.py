@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
@@ -189,19 +188,6 @@ def obstacles(hall: Hall, floor: Floor) -> list[str]:
         parts.append(rect((left, top), (right - left, bottom - top), SOLID, stroke=WALL, hover=f"obstacle {one.name}: {one.width_m:g} m x {one.depth_m:g} m, {high}"))
         if bottom - top >= 10 and text_width(one.name, 6) <= right - left - 2:
             parts.append(text(((left + right) / 2, (top + bottom) / 2 + 3.5), one.name, 10, anchor="middle", width=right - left - 2))
-    return parts
-
-
-def row_names(hall: Hall, floor: Floor) -> list[str]:
-    """Write row names at both ends, or at the begin of each row where rows stand side by side or within walls."""
-    abreast = Counter(round(middle) for _, _, _, middle in floor.rows.values())
-    parts = []
-    for name, left, right, middle in floor.rows.values():
-        if max(abreast.values()) > 1 or hall.rooms or hall.listed:
-            parts.append(text((left - 3, middle + 4), name, 11, anchor="end", bold=True, halo=True))
-            continue
-        at_left, at_right = min(left, floor.low[0]) - 10, max(right, floor.high[0]) + 10
-        parts += [text((at_left, middle + 5), name, 15, anchor="end", bold=True, width=AROUND - 20), text((at_right, middle + 5), name, 15, bold=True, width=AROUND - 40)]
     return parts
 
 

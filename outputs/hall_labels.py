@@ -1,7 +1,8 @@
-"""Names of rooms and listed trays in the picture of a hall, where they cover nothing else that is written."""
+"""Names of rows, rooms and listed trays in the picture of a hall, where they cover nothing else that is written."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -9,12 +10,31 @@ import numpy as np
 from ..layouts.boxes import Box, box_of, tray_box
 from ..layouts.hall import Hall
 from ..layouts.trays import Tray
-from .hall_floor import WALL, Floor, aisles_of
+from .hall_floor import AROUND, WALL, Floor, aisles_of
 from .hall_trays import marks
-from .svg import rect, text, text_width
+from .svg import Point, rect, text, text_width
 
 SIZE, HIGH = 9.0, 11.0
 """Size of a tray's name, and pixels that its line takes."""
+
+
+def row_names(hall: Hall, floor: Floor) -> list[str]:
+    """Write row names at both ends, or at the begin of each row where rows stand side by side or within walls."""
+    steps = [at for at, _, _ in marks(hall, floor)] if hall.listed else []
+    abreast = Counter(round(middle) for _, _, _, middle in floor.rows.values())
+    parts = []
+    for name, left, right, middle in floor.rows.values():
+        if max(abreast.values()) > 1 or hall.rooms or hall.listed:
+            parts.append(text((_beside(steps, left, middle) - 3, middle + 4), name, 11, anchor="end", bold=True, halo=True))
+            continue
+        at_left, at_right = min(left, floor.low[0]) - 10, max(right, floor.high[0]) + 10
+        parts += [text((at_left, middle + 5), name, 15, anchor="end", bold=True, width=AROUND - 20), text((at_right, middle + 5), name, 15, bold=True, width=AROUND - 40)]
+    return parts
+
+
+def _beside(steps: Iterable[Point], left: float, middle: float) -> float:
+    """Where a row's name ends: at the begin of the row, or before the mark of a joint there."""
+    return min([left, *(x - 4 for x, y in steps if left - 14 < x < left + 8 and abs(y - middle) < 12)])
 
 
 def labels(hall: Hall, floor: Floor) -> list[str]:
@@ -46,9 +66,11 @@ def labels(hall: Hall, floor: Floor) -> list[str]:
 def _written(hall: Hall, floor: Floor) -> Iterator[Box]:
     """What is on the page already: racks, row names, obstacles, walls, words in aisles, marks of joints."""
     deep = floor.rack[1]
+    steps = [at for at, _, _ in marks(hall, floor)]
     for name, left, right, middle in floor.rows.values():
+        end = _beside(steps, left, middle)
         yield left, middle - deep / 2, right, middle + deep / 2
-        yield left - 5 - text_width(name, 11), middle - 8, left, middle + 8
+        yield end - 5 - text_width(name, 11), middle - 8, end, middle + 8
     for one in hall.obstacles:
         yield floor.box(box_of(one))
     for room in hall.rooms:
@@ -57,7 +79,7 @@ def _written(hall: Hall, floor: Floor) -> Iterator[Box]:
     for aisle in aisles_of(hall, floor):
         half = min(aisle.room, text_width(aisle.words, aisle.size)) / 2
         yield aisle.at[0] - half, aisle.at[1] - aisle.size, aisle.at[0] + half, aisle.at[1] + 3
-    for (x, y), _, _ in marks(hall, floor):
+    for x, y in steps:
         yield x - 7, y - 7, x + 7, y + 7
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..layouts.hall import Hall
-from .hall_floor import AROUND, Floor, Spot, aisles, floor_of, ground, obstacles, rack_names, row_names, scale_of, sizes, spots_of, stand, walls
-from .hall_labels import labels
+from .hall_floor import AROUND, Floor, Spot, aisles, floor_of, ground, obstacles, rack_names, scale_of, sizes, spots_of, stand, walls
+from .hall_labels import labels, row_names
 from .hall_trays import entries, tray_facts, trays
 from .svg import BLUE, FAINT, GREEN, INK, MARGIN, PURPLE, RULE, Mark, Point, header, legend, line, page, plural, rect, text, text_width, wrap
 

@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import yaml
 
+import railplan
 from railplan import Plan, make_plan, parse_design
 from railplan.fabric.build import build_topology
 from railplan.fabric.design import read_design
 from railplan.fabric.hall_file import read_hall
+from railplan.fabric.hall_spec import HallSpec
 from railplan.fabric.topology import Topology
 from railplan.layouts import solver
 from railplan.layouts.hall_bound import hall_bound
@@ -55,6 +58,13 @@ def test_a_shipped_hall_says_what_it_is_and_is_sound(catalog: Catalog, name: str
     assert findings == []
     assert hall.listed
     assert hall.rooms
+
+
+def test_the_hall_of_the_readme_is_sound(catalog: Catalog) -> None:
+    section = (Path(railplan.__file__).parent / "README.md").read_text(encoding="utf-8").partition("## Your hall")[2]
+    hall, findings = checked_hall(HallSpec.model_validate(yaml.safe_load(section.split("```yaml")[1].split("```")[0])), catalog)
+    assert findings == []
+    assert hall.positions.filter("blocked")["rack"].to_list() == ["B06"]
 
 
 def test_a_file_of_ones_own_wins_over_a_shipped_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
