@@ -250,11 +250,11 @@ def tray_path_m(hall: Hall, a: Ints, b: Ints) -> tuple[Floats, Floats]:
     if hall.listed:
         return hall.tray_net.way_m(a, b)[:2]
     x, y, row = (hall.positions[c].to_numpy() for c in ("x_m", "y_m", "row_no"))
-    xa, xb = x[a], x[b]
+    xa, xb, line = x[a], x[b], np.round(y, 6)
     along = np.full(len(a), np.inf)
     for tray_m in hall.cross_trays_x_m:
         np.minimum(along, np.abs(xa - tray_m) + np.abs(tray_m - xb), out=along)
-    same = (row[a] == row[b]) | (y[a] == y[b])  # rows on one line share their tray
+    same = (row[a] == row[b]) | (line[a] == line[b])  # rows on one line share their tray
     return np.where(same, np.abs(xa - xb), along), np.where(same, 0.0, np.abs(y[a] - y[b]))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..fabric.hall_spec import HallSpec, RoomSpec
 from ..problems import Problem
-from .boxes import EPS_M, box_of, inside, listed, row_boxes
+from .boxes import EPS_M, box_of, inside, listed, row_boxes, tray_box
 from .hall import Floats, Hall, Ints
 from .tray_net import NODES_MAX
 from .trays import Tray, joints
@@ -32,13 +32,18 @@ def _too_many(hall: Hall) -> Iterator[Problem]:
 
 def _in_racks(hall: Hall) -> Iterator[Problem]:
     """Trays that hang lower than the racks they pass over."""
-    on = hall.tray_net.tray[hall.free]
+    x, y = (hall.positions[c].to_numpy()[hall.free] for c in ("x_m", "y_m"))
+    wide, deep = hall.rack_width_m / 2, hall.rack_depth_m / 2
     for i, tray in enumerate(hall.trays):
-        under = hall.positions["rack"].gather(hall.free[on == i]).to_list()
-        if under and tray.above_m < -EPS_M:
+        if tray.above_m >= -EPS_M:
+            continue
+        left, top, right, bottom = tray_box(tray)
+        over = (np.minimum(x + wide, right) - np.maximum(x - wide, left) > EPS_M) & (np.minimum(y + deep, bottom) - np.maximum(y - deep, top) > EPS_M)
+        if over.any():
+            racks = hall.positions["rack"].gather(hall.free[over]).to_list()
             what = f"tray {tray.name} hangs {tray.height_m:.2f} m above the floor, racks are {hall.rack_height_m:.2f} m high"
             fix = f"hang it at {hall.rack_height_m:.2f} m or higher, or lead it beside the racks"
-            yield Problem("tray-low", f"hall.trays.{i}", what, f"it would run through {listed(under)}", fix)
+            yield Problem("tray-low", f"hall.trays.{i}", what, f"it would run through {listed(racks)}", fix)
 
 
 def _in_each_other(hall: Hall) -> Iterator[Problem]:

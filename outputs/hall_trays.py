@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..layouts.hall import Hall
 from ..layouts.trays import Tray, joints
 from .hall_floor import SOLID, WALL, Floor
-from .svg import BLUE, GREEN, INK, PURPLE, VERMILLION, Mark, Point, line, plural, rect
+from .svg import BLUE, GREEN, INK, PURPLE, VERMILLION, Mark, Point, escape, line, plural, rect
 
 LEVELS = (GREEN, PURPLE, VERMILLION, BLUE)
 """Listed trays of one height share a colour, from the lowest up; further heights take turns."""
@@ -39,9 +39,9 @@ def _listed(hall: Hall, floor: Floor) -> list[str]:
         colour = colours[round(tray.height_m, 3)]
         band = line((left, top), (right, bottom), colour, thick=tray.width_mm / 1000 * floor.scale, faint=0.25)
         hover = f"tray {tray.name}: {tray.height_m:.2f} m above the floor, {size_of(tray)}"
-        parts += [f"<g><title>{hover}</title>{band}</g>", line((left, top), (right, bottom), colour, thick=2.5, faint=0.75)]
+        parts += [f"<g><title>{escape(hover)}</title>{band}</g>", line((left, top), (right, bottom), colour, thick=2.5, faint=0.75)]
     for at, words, mark in marks(hall, floor):
-        parts.append(f'<g transform="translate({at[0] - 6:.2f} {at[1] - 6:.2f})"><title>{words}</title>{"".join(mark.parts)}</g>')
+        parts.append(f'<g transform="translate({at[0] - 6:.2f} {at[1] - 6:.2f})"><title>{escape(words)}</title>{"".join(mark.parts)}</g>')
     return parts
 
 

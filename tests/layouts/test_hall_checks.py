@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
 
 from railplan import DesignError
 from railplan.fabric.hall_spec import HallSpec
 from railplan.layouts import tray_checks
-from railplan.layouts.hall import make_hall
+from railplan.layouts.hall import hall_problems, make_hall, tray_way_m
 from railplan.layouts.hall_checks import checked_hall, floor_problems
+from railplan.layouts.tray_segments import segments_of_pairs
 from railplan.vendors.catalog import Catalog
 
 ROWS: list[dict[str, Any]] = [{"name": "A", "racks": 5, "x_m": 1, "y_m": 2}, {"name": "B", "racks": 5, "x_m": 1, "y_m": 5}]
@@ -57,6 +61,7 @@ WRONG: dict[str, tuple[list[str], dict[str, Any]]] = {
     "row covered": (["row-covered"], {"obstacles": [{"name": "o", "x_m": 1, "y_m": 1.5, "width_m": 3.5, "depth_m": 0.2}]}),
     "tray in a column": (["tray-obstacle"], {"obstacles": [{"name": "o", "x_m": 5.2, "y_m": 3, "width_m": 1, "depth_m": 1}], "trays": TRAYS}),
     "tray in racks": (["tray-low"], {"trays": tray(0, height_m=2.2)}),
+    "tray through the backs of racks": (["tray-low"], {"trays": [*TRAYS, {"name": "low", "x_m": 0, "y_m": 2.8, "to_x_m": 7, "height_m": 1}]}),
     "tray in a tray": (["trays-overlap"], {"trays": [*TRAYS, {"name": "again", "x_m": 4, "y_m": 2, "to_x_m": 6}]}),
     "no tray above": (["no-tray"], {"trays": [*tray(0, to_x_m=3.7, y_m=2.6), {"name": "join", "x_m": 3.7, "y_m": 2.6, "to_y_m": 5}]}),
     "trays end to end with a gap": (["trays-apart"], {"trays": tray(2, y_m=2.1)}),
@@ -107,6 +112,33 @@ def test_obstacles_block_the_positions_they_reach_into(catalog: Catalog) -> None
     obstacles = [{"name": "o", "x_m": 1.7, "y_m": 2.6, "width_m": 0.7, "depth_m": 1}, {"name": "p", "x_m": 3.9, "y_m": 2.5, "width_m": 0.2, "depth_m": 3, "height_m": 0.1}]
     hall = make_hall(HallSpec.model_validate({"rows": [{**ROWS[0], "blocked": [1]}, ROWS[1]], "obstacles": obstacles}), catalog.rack("rack-48u"))
     assert hall.positions.filter("blocked")["rack"].to_list() == ["A01", "A05", "B05"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_hall_is_refused_with_reasons_or_every_rack_is_reached(catalog: Catalog, data: st.DataObject) -> None:
+    place, size = st.integers(0, 24).map(lambda n: n / 2), st.integers(1, 24).map(lambda n: n / 2)
+    some = {"min_size": 0, "max_size": 3}
+    rows = [{"name": n, "racks": data.draw(st.integers(1, 5)), "x_m": data.draw(place), "y_m": data.draw(place)} for n in "ABC"[: data.draw(st.integers(1, 3))]]
+    rooms = [{"name": f"r{i}", "x_m": x, "y_m": y, "width_m": w, "depth_m": d} for i, (x, y, w, d) in enumerate(data.draw(st.lists(st.tuples(place, place, size, size), **some)))]
+    drawn = data.draw(st.lists(st.tuples(place, place, size, st.booleans(), st.sampled_from([None, 1.0, 2.6, 3.1])), **some))
+    runs = [{"x_m": x, "y_m": y, ("to_x_m" if flat else "to_y_m"): (x if flat else y) + length, "height_m": height} for x, y, length, flat, height in drawn]
+    over = [{"x_m": 0, "y_m": row["y_m"], "to_x_m": 18} for row in rows] + [{"x_m": 13, "y_m": 0, "to_y_m": 13}] if data.draw(st.booleans()) else []
+    trays = [{"name": f"t{i}", **run, "no_joint": data.draw(st.sampled_from([[], [], ["t1"]]))} for i, run in enumerate([*over, *runs])]
+    obstacles = [{"name": f"o{i}", "x_m": x, "y_m": y, "width_m": w, "depth_m": 0.5} for i, (x, y, w) in enumerate(data.draw(st.lists(st.tuples(place, place, size), **some)))]
+    spec = HallSpec.model_validate({"rows": rows, "rooms": rooms, "trays": trays, "obstacles": obstacles})
+    found = [*hall_problems(spec, catalog.rack(spec.rack)), *floor_problems(spec, catalog.rack(spec.rack))]
+    event("refused" if found else "taken")
+    assert all(p.fix and p.where.startswith("hall") for p in found)
+    if found:
+        return
+    hall = make_hall(spec, catalog.rack(spec.rack))
+    a, b = (grid.ravel() for grid in np.meshgrid(hall.free, hall.free))
+    assert np.isfinite(np.array(tray_way_m(hall, a, b))).all()
+    pair, _ = segments_of_pairs(hall, a, b)
+    x, y = (hall.positions[c].to_numpy() for c in ("x_m", "y_m"))
+    far = np.hypot(x[a] - x[b], y[a] - y[b]) > 2
+    assert set(np.flatnonzero(far).tolist()) <= set(pair.tolist())
 
 
 def test_a_hall_by_itself_is_checked_as_a_whole(catalog: Catalog) -> None:
