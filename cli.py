@@ -84,7 +84,7 @@ def new(catalogs: tuple[Path, ...], **flags: Any) -> None:
 @click.option("--label-prefix", default="fabric.topograph.run", show_default=True, help="What stands before the slash of Kubernetes node labels.")
 @click.option("--slice", "part", default="", metavar="pods=1,nodes=4", help="Part of the fabric that containerlab gets; also rails, planes, spines. By default all of it.")
 @click.option("--force", is_flag=True, help="Replace another plan in the folder.")
-@click.option("--hall", type=click.Path(path_type=Path), help="YAML file of the hall, in place of the design's.")
+@click.option("--hall", type=click.Path(path_type=Path), help="YAML file of the hall, or the name of a shipped one, in place of the design's.")
 @click.option(
     "--effort",
     type=click.Choice(EFFORTS),
@@ -153,7 +153,7 @@ def plan(
 
 @main.command()
 @click.argument("design", type=click.Path(path_type=Path))
-@click.option("--hall", type=click.Path(path_type=Path), help="YAML file of the hall, in place of the design's.")
+@click.option("--hall", type=click.Path(path_type=Path), help="YAML file of the hall, or the name of a shipped one, in place of the design's.")
 @click.option("--effort", type=click.Choice(EFFORTS), default="fixed", show_default=True, help="Placement, as for plan: racks and cable ids depend on it.")
 @click.option("--fail", metavar="KIND:NAME,...", multiple=True, help="Say what is left when these fail: leaf:, spine:, core:, cable: or rack: and a name; repeatable.")
 @click.option("--fail-any", type=click.Choice(FAILING), help="Find the worst single failure of a kind; one of each class of identical things is tried.")
@@ -247,6 +247,31 @@ def schema() -> None:
     _say(json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **Design.model_json_schema()}, indent=2))
 
 
+@main.command("hall")
+@click.argument("file", metavar="HALL", type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="SVG file to draw the hall into.")
+@_catalog_option
+def draw_hall(file: Path, output: Path, catalogs: tuple[Path, ...]) -> None:
+    """Check a HALL, a YAML file or a shipped one by its name, and draw it with its rooms, rows, trays and obstacles."""
+    from .fabric.design import locate
+    from .fabric.hall_file import read_hall
+
+    with _problems(as_json=False):
+        path = _hall(file)
+        spec, source = read_hall(path)
+        with _located(source):
+            from .layouts.hall_checks import checked_hall
+            from .outputs.hall_page import empty_hall, hall_facts
+            from .outputs.terminal import print_problems
+            from .outputs.write import write_file
+
+            hall, findings = checked_hall(spec, _catalog(catalogs))
+        write_file(empty_hall(hall, path.stem), output)
+    print_problems(locate(findings, source), _console())
+    for fact in hall_facts(hall):
+        click.echo(fact, err=True)
+
+
 @main.command()
 @click.argument("room", required=False, metavar="[switches|nodes|cables|modules|racks]")
 @click.argument("model", required=False)
@@ -269,6 +294,7 @@ def _design(path: Path | None, hall: Path | None, flags: dict[str, Any]) -> tupl
     from .fabric.design import read_design
     from .fabric.new_design import design_text
 
+    hall = None if hall is None else _hall(hall)
     given = sorted(k for k, v in flags.items() if v is not None and k != "seed")
     if path is None:
         missing = [f"--{name}" for name in ("nodes", "node", "family") if flags.get(name) is None]
@@ -281,6 +307,13 @@ def _design(path: Path | None, hall: Path | None, flags: dict[str, Any]) -> tupl
     if flags.get("seed") is not None:
         design = design.model_copy(update={"seed": flags["seed"]})
     return design, source
+
+
+def _hall(path: Path) -> Path:
+    """The file of a hall that is named by a path or as a shipped one."""
+    from .layouts.shipped_halls import hall_path
+
+    return hall_path(path)
 
 
 def _parsed(text: str, hall: Path | None) -> tuple[Design, Source]:

@@ -1,4 +1,4 @@
-"""The hall as the design file gives it: rows, racks, trays, routing allowances, measured lengths."""
+"""The hall as the design file gives it: rooms, rows, racks, trays, obstacles, routing allowances, measured lengths."""
 
 from __future__ import annotations
 
@@ -26,10 +26,23 @@ def at_least_one(value: Any) -> Any:
     return value
 
 
+def place_word(value: Any) -> Any:
+    """Names of rooms, trays and obstacles: letters, digits and dashes, so that pictures and files can carry them."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not re.match(r"^[A-Za-z0-9]([A-Za-z0-9-]{0,22}[A-Za-z0-9])?$", value):
+        raise ValueError(f"{value!r} is not a name of a room, tray or obstacle | use 1 to 24 letters, digits and -, beginning and ending with a letter or digit")
+    return value
+
+
 AtLeastOne = AfterValidator(at_least_one)
+PlaceWord = Annotated[str, BeforeValidator(place_word)]
 RackWord = Annotated[str, BeforeValidator(rack_word)]
 Metres = Annotated[float, Field(ge=0, le=1000)]
 Coordinate = Annotated[float, Field(ge=-10_000, le=10_000)]
+Extent = Annotated[float, Field(gt=0, le=10_000)]
+Millimetres = Annotated[float, Field(gt=0, le=5_000)]
+Percent = Annotated[float, Field(gt=0, le=100)]
 
 
 class RowSpec(Frozen):
@@ -40,6 +53,7 @@ class RowSpec(Frozen):
     x_m: float = Field(0.0, ge=-10_000, le=10_000, description="Where position 1 begins, along the row.")
     y_m: float | None = Field(None, ge=-10_000, le=10_000, description="Middle of the row across the hall; by default rows follow each other with cold and hot aisles between.")
     blocked: tuple[int, ...] = Field((), description="Positions that cannot hold a rack: columns, doors, cooling units.")
+    room: PlaceWord | None = Field(None, description="Room that the row must stand in; by default the one whose walls are around it.")
 
     @field_validator("blocked")
     @classmethod
@@ -54,6 +68,56 @@ class RowSpec(Frozen):
         if outside:
             raise ValueError(f"blocked positions {outside} are outside row {self.name}, which has 1 to {self.racks} | name positions of the row")
         return self
+
+
+class RoomSpec(Frozen):
+    """A room: walls around rows. Coordinates are those of the whole hall. Trays that nobody listed end at its walls."""
+
+    name: PlaceWord = Field(description="Name of the room, for example north.")
+    x_m: Coordinate = Field(0.0, description="Corner with the least x.")
+    y_m: Coordinate = Field(0.0, description="Corner with the least y.")
+    width_m: Extent = Field(description="Inner width, along x.")
+    depth_m: Extent = Field(description="Inner depth, along y.")
+
+
+class TraySpec(Frozen):
+    """A straight run of tray, along x or along y; listed trays are all trays of the hall."""
+
+    name: PlaceWord = Field(description="Name of the tray, for example main.")
+    x_m: Coordinate = Field(description="Where its middle line begins.")
+    y_m: Coordinate = Field(description="Where its middle line begins.")
+    to_x_m: Coordinate | None = Field(None, description="Where it ends; by default the x it begins at, for a tray along y.")
+    to_y_m: Coordinate | None = Field(None, description="Where it ends; by default the y it begins at, for a tray along x.")
+    height_m: float | None = Field(None, gt=0, le=100, description="Bottom of the tray above the floor; by default the racks' outer height plus routing.riser_m.")
+    width_mm: Millimetres | None = Field(None, description="Usable width; by default hall.tray_width_mm.")
+    depth_mm: Millimetres | None = Field(None, description="Usable side height; by default hall.tray_depth_mm.")
+    fill_percent: Percent | None = Field(None, description="Share of its cross-section that cables may take; by default hall.tray_fill_percent.")
+    no_joint: tuple[PlaceWord, ...] = Field((), description="Trays that it crosses without a joint: no cable changes from one to the other.")
+
+    @model_validator(mode="after")
+    def _straight_along_an_axis(self) -> TraySpec:
+        x, y = self.end
+        if x != self.x_m and y != self.y_m:
+            raise ValueError(f"tray {self.name} runs from ({self.x_m:g}, {self.y_m:g}) to ({x:g}, {y:g}), aslant | split it into runs along x and along y")
+        if max(abs(x - self.x_m), abs(y - self.y_m)) < 0.01:
+            raise ValueError(f"tray {self.name} has no length | say where it ends: to_x_m for a tray along x, to_y_m for a tray along y")
+        return self
+
+    @property
+    def end(self) -> tuple[float, float]:
+        """Where it ends."""
+        return self.x_m if self.to_x_m is None else self.to_x_m, self.y_m if self.to_y_m is None else self.to_y_m
+
+
+class ObstacleSpec(Frozen):
+    """What stands in the way: a column, a cooling unit, the swing of a door. Positions it reaches into hold no rack."""
+
+    name: PlaceWord = Field(description="Name of the obstacle, for example column-1.")
+    x_m: Coordinate = Field(description="Corner with the least x.")
+    y_m: Coordinate = Field(description="Corner with the least y.")
+    width_m: Extent = Field(description="Width, along x.")
+    depth_m: Extent = Field(description="Depth, along y.")
+    height_m: float | None = Field(None, gt=0, le=100, description="Height; trays pass above it. By default it reaches the ceiling and no tray passes.")
 
 
 class MeasuredLength(Frozen):
@@ -74,7 +138,7 @@ class RoutingSpec(Frozen):
 
 
 class HallSpec(Frozen):
-    """The hall: rack type and limits, rows, trays, and routing allowances."""
+    """The hall: rack type and limits, rooms, rows, trays, obstacles, and routing allowances."""
 
     rack: str = Field("rack-48u", description="Rack type of the catalog.")
     rack_power_kw: float | None = Field(None, gt=0, le=1000, description="Power limit of a rack; by default the rack type's.")
@@ -86,6 +150,14 @@ class HallSpec(Frozen):
     cold_aisle_m: Metres = Field(1.2, description="Width of cold aisles.")
     hot_aisle_m: Metres = Field(0.9, description="Width of hot aisles.")
     cross_trays_x_m: tuple[Coordinate, ...] | None = Field(None, description="Where trays cross from row to row, along x; by default at both ends and in the middle.")
+    rooms: tuple[RoomSpec, ...] = Field((), max_length=500, description="Rooms with walls; without any, the hall is one room.")
+    trays: tuple[TraySpec, ...] = Field((), max_length=2000, description="All trays of the hall; without any, one runs above every row and cross_trays_x_m join them.")
+    obstacles: tuple[ObstacleSpec, ...] = Field((), max_length=2000, description="Columns, cooling units, doors: they block the positions they reach into.")
+    tray_width_mm: Millimetres = Field(600.0, description="Usable width of trays that give none.")
+    tray_depth_mm: Millimetres = Field(100.0, description="Usable side height of trays that give none.")
+    tray_fill_percent: Percent = Field(
+        40.0, description="Share of a tray's cross-section that cables may take: TIA-569-D plans 40 % for communications cables, NEC article 392 allows 50 %."
+    )
     routing: RoutingSpec = Field(RoutingSpec(), description="Allowances of a cable's route.")
     measured: tuple[MeasuredLength, ...] = Field((), description="Measured routes between racks; they win over the estimate.")
     assumed_switch_power_w: float = Field(2500.0, gt=0, le=1_000_000, description="Power taken for a switch whose catalog entry gives none.")
@@ -100,6 +172,10 @@ class HallSpec(Frozen):
             raise ValueError("a row name stands twice | give every row its own name")
         if self.cross_trays_x_m is not None and len(self.rows) != 1 and not self.cross_trays_x_m:
             raise ValueError("no tray crosses from row to row | name at least one x in cross_trays_x_m")
+        if self.cross_trays_x_m is not None and self.trays:
+            raise ValueError("cross_trays_x_m and trays are both given, and listed trays are all trays of the hall | remove cross_trays_x_m")
+        if not self.rows and (self.trays or self.rooms or self.obstacles):
+            raise ValueError("rooms, trays or obstacles without rows: a hall made to fit has none of them | list the rows")
         pairs = [frozenset((m.rack_a, m.rack_b)) for m in self.measured]
         if len(set(pairs)) != len(pairs):
             raise ValueError("a pair of racks is measured twice | keep one length")

@@ -9,7 +9,7 @@
                       hot aisle                     x grows ->
 
 Rows stand in pairs that face each other over a cold aisle; between pairs is a hot aisle.
-A tray runs above every row, cross trays join them.
+A tray runs above every row, cross trays join them, unless the hall lists its trays: then these are all there are.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ..fabric.hall_spec import HallSpec, RoutingSpec, RowSpec
+from ..fabric.hall_spec import HallSpec, ObstacleSpec, RoomSpec, RoutingSpec, RowSpec
 from ..fabric.tables import frame
 from ..problems import Problem, did_you_mean
 from ..vendors.models import RackType
 from .tables import POSITIONS
+from .tray_net import TrayNet, tray_net
+from .trays import Tray, implied_trays, listed_trays
 
 COLUMN_AISLE_M = 2.4
 """Way between columns of rows of a hall made to fit: a main aisle, two of the 1.2 m aisles that guidelines ask for."""
@@ -60,7 +63,20 @@ class Hall:
     rack_height_m: float
     """Outer height: trays hang above it."""
     cross_trays_x_m: tuple[float, ...]
+    """Where implied trays cross; none where the hall lists its trays."""
     routing: RoutingSpec
+    trays: tuple[Tray, ...]
+    """Listed by the hall, or implied by its rows."""
+    listed: bool
+    """The hall lists its trays."""
+    rooms: tuple[RoomSpec, ...]
+    obstacles: tuple[ObstacleSpec, ...]
+
+    @cached_property
+    def tray_net(self) -> TrayNet:
+        """Positions on their trays, and ways between them."""
+        x, y = (self.positions[c].to_numpy() for c in ("x_m", "y_m"))
+        return tray_net(self.trays, x, y, self.rack_width_m, self.rack_depth_m)
 
     @property
     def free(self) -> Ints:
@@ -88,6 +104,9 @@ def make_hall(spec: HallSpec, rack: RackType, need: Sequence[int] = ()) -> Hall:
     row_no = np.repeat(np.arange(len(rows)), counts)
     begin_m = np.array([r.x_m for r in rows], float)
     names = [r.name for r in rows]
+    middles = row_middles_m(spec, rows, depth)
+    x_m, y_m = np.round(begin_m[row_no] + (position - 0.5) * width, 6), np.array(middles, float)[row_no]
+    shut = np.concatenate([np.isin(np.arange(1, r.racks + 1), r.blocked) for r in rows]) if counts else np.zeros(0, bool)
     positions = frame(
         POSITIONS,
         {
@@ -95,21 +114,37 @@ def make_hall(spec: HallSpec, rack: RackType, need: Sequence[int] = ()) -> Hall:
             "row": [names[r] for r in row_no.tolist()],
             "row_no": row_no,
             "position": position,
-            "x_m": np.round(begin_m[row_no] + (position - 0.5) * width, 6),
-            "y_m": np.array(row_middles_m(spec, rows, depth), float)[row_no],
-            "blocked": np.concatenate([np.isin(np.arange(1, r.racks + 1), r.blocked) for r in rows]) if counts else np.zeros(0, bool),
+            "x_m": x_m,
+            "y_m": y_m,
+            "blocked": shut | in_the_way(spec.obstacles, x_m, y_m, width, depth).any(axis=0),
         },
     )
-    trays = spec.cross_trays_x_m if spec.cross_trays_x_m is not None else cross_trays(rows, width)
+    crosses = () if spec.trays else tuple(spec.cross_trays_x_m if spec.cross_trays_x_m is not None else cross_trays(rows, width))
+    height_m = max(rack.height_mm / 1000, rack.height_ru * RACK_UNIT_M)
+    lines = [(r.name, r.x_m, r.x_m + r.racks * width, y) for r, y in zip(rows, middles, strict=True)]
     return Hall(
         positions=positions,
         limits=rack_limits(spec, rack),
         rack_width_m=width,
         rack_depth_m=depth,
-        rack_height_m=max(rack.height_mm / 1000, rack.height_ru * RACK_UNIT_M),
-        cross_trays_x_m=tuple(trays),
+        rack_height_m=height_m,
+        cross_trays_x_m=crosses,
         routing=spec.routing,
+        trays=listed_trays(spec, height_m) if spec.trays else implied_trays(spec, lines, crosses, height_m),
+        listed=bool(spec.trays),
+        rooms=spec.rooms,
+        obstacles=spec.obstacles,
     )
+
+
+def in_the_way(obstacles: Sequence[ObstacleSpec], x_m: Floats, y_m: Floats, width_m: float, depth_m: float) -> Mask:
+    """[obstacle, position]: the obstacle reaches into the position (middles `x_m`, `y_m`)."""
+    found = np.zeros((len(obstacles), len(x_m)), bool)
+    for number, one in enumerate(obstacles):
+        wide = np.minimum(x_m + width_m / 2, one.x_m + one.width_m) - np.maximum(x_m - width_m / 2, one.x_m)
+        deep = np.minimum(y_m + depth_m / 2, one.y_m + one.depth_m) - np.maximum(y_m - depth_m / 2, one.y_m)
+        found[number] = (wide > 1e-6) & (deep > 1e-6)
+    return found
 
 
 def side_by_side(spec: HallSpec, rows: Sequence[RowSpec], width_m: float, depth_m: float) -> tuple[RowSpec, ...]:
@@ -199,14 +234,27 @@ def _fewest_rows(free: Ints, size: int) -> range:
     return range(begin, int(last[begin]) + 1)
 
 
+def tray_way_m(hall: Hall, a: Ints, b: Ints) -> tuple[Floats, Floats, Floats, Floats]:
+    """Shortest way on trays between positions `a` and `b` (row numbers in `positions`), in metres.
+
+    Along the rows, across them, up from the top of rack a to its tray and on the way, down on the way and to the top of rack b.
+    """
+    if hall.listed:
+        return hall.tray_net.way_m(a, b)
+    riser = np.full(len(a), hall.routing.riser_m)
+    return *tray_path_m(hall, a, b), riser, riser
+
+
 def tray_path_m(hall: Hall, a: Ints, b: Ints) -> tuple[Floats, Floats]:
-    """Shortest way on trays between positions `a` and `b` (row numbers in `positions`): metres along rows and across them."""
+    """Metres along the rows and across them of the shortest way on trays between positions `a` and `b`."""
+    if hall.listed:
+        return hall.tray_net.way_m(a, b)[:2]
     x, y, row = (hall.positions[c].to_numpy() for c in ("x_m", "y_m", "row_no"))
-    xa, xb = x[a], x[b]
+    xa, xb, line = x[a], x[b], np.round(y, 6)
     along = np.full(len(a), np.inf)
     for tray_m in hall.cross_trays_x_m:
         np.minimum(along, np.abs(xa - tray_m) + np.abs(tray_m - xb), out=along)
-    same = row[a] == row[b]
+    same = (row[a] == row[b]) | (line[a] == line[b])  # rows on one line share their tray
     return np.where(same, np.abs(xa - xb), along), np.where(same, 0.0, np.abs(y[a] - y[b]))
 
 

@@ -27,6 +27,9 @@ from .solver import Found, solve
 
 Tell = Callable[[str], None]
 
+ROWS_AT_ONCE = 256
+"""Positions whose routes to all others are looked at together."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -97,13 +100,17 @@ def _places(placement: Placement) -> tuple[Ints, Ints]:
 
 
 def _reach_m(ground: Ground) -> float:
-    """Longest route there can be: floor to floor between the ends of the hall's rows."""
-    rows = ground.hall.positions["row_no"].to_numpy()
+    """Longest route there can be: floor to floor, between the ends of the hall's rows, or between any positions where the hall lists its trays."""
+    hall = ground.hall
+    rows = hall.positions["row_no"].to_numpy()
     turns = rows[1:] != rows[:-1]
     ends = np.flatnonzero(np.r_[True, turns] | np.r_[turns, True]) if len(rows) else np.zeros(0, np.int64)
-    a, b = (grid.ravel() for grid in np.meshgrid(ends, ends))
-    floor = np.zeros(len(a))
-    return float(np.max(sum(route_terms_m(ground.hall, a, b, floor, floor).values()), initial=0.0))
+    spots, reach = hall.free if hall.listed else ends, 0.0
+    for begin in range(0, len(spots), ROWS_AT_ONCE):
+        a, b = (grid.ravel() for grid in np.meshgrid(spots[begin : begin + ROWS_AT_ONCE], spots[begin:]))
+        floor = np.zeros(len(a))
+        reach = max(reach, float(np.max(sum(route_terms_m(hall, a, b, floor, floor).values()), initial=0.0)))
+    return reach
 
 
 def _candidate(name: str, topology: Topology, ground: Ground, tariff: Tariff, position: Ints, ru: Ints) -> Candidate | None:

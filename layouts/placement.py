@@ -15,11 +15,12 @@ import polars as pl
 from ..fabric.hall_spec import HallSpec
 from ..fabric.tables import NONE, frame
 from ..fabric.topology import Topology
-from ..problems import DesignError, Problem, raise_errors
+from ..problems import Problem, raise_errors
 from ..vendors.catalog import Catalog
 from ..vendors.models import Node, RackType
 from .arrangement import Block, arrange
 from .hall import Hall, Ints, RackLimits, hall_problems, make_hall, measured_problems, rack_limits, stand_blocks
+from .hall_checks import floor_problems, rack_type
 from .sizes import NodeRack, Size, assumptions, device_sizes, kilo, kind_sizes, node_racks, raise_limits, switches_cap, too_big
 from .tables import PLACES, RACKS
 
@@ -100,10 +101,10 @@ def place(topology: Topology, catalog: Catalog) -> Placement:
 
 def survey(topology: Topology, catalog: Catalog) -> Ground:
     """Lay out the hall and count what a rack takes; raises DesignError with everything that no arrangement could mend."""
-    rack = _rack_type(topology.design.hall.rack, catalog)
+    rack = rack_type(topology.design.hall.rack, catalog)
     spec, of_whole_racks = _for_whole_racks(topology, rack)
     limits = rack_limits(spec, rack)
-    found = [*assumptions(topology), *of_whole_racks, *_rack_warnings(spec, rack), *hall_problems(spec, rack), *too_big(topology, limits, catalog)]
+    found = [*assumptions(topology), *of_whole_racks, *_rack_warnings(spec, rack), *hall_problems(spec, rack), *floor_problems(spec, rack), *too_big(topology, limits, catalog)]
     racks, more = node_racks(topology, limits)
     cap, still_more = switches_cap(topology, limits)
     found += more + still_more
@@ -156,13 +157,6 @@ def _rack_warnings(spec: HallSpec, rack: RackType) -> list[Problem]:
         for field in row.fields
         if field in own and own[field] in (None, getattr(rack, field) / (1000 if field == "power_w" else 1))
     ]
-
-
-def _rack_type(model: str, catalog: Catalog) -> RackType:
-    try:
-        return catalog.rack(model)
-    except DesignError as error:
-        raise DesignError([Problem("rack-type", "hall.rack", p.what, p.why, p.fix) for p in error.problems]) from None
 
 
 def assemble(topology: Topology, hall: Hall, position: Ints, ru: Ints, findings: Sequence[Problem] = ()) -> Placement:

@@ -20,7 +20,7 @@ import polars as pl
 
 from ..fabric.tables import frame
 from ..fabric.topology import Topology
-from .hall import RACK_UNIT_M, Floats, Hall, Ints, tray_path_m
+from .hall import RACK_UNIT_M, Floats, Hall, Ints, tray_way_m
 from .placement import Placement
 from .tables import ROUTES
 
@@ -95,9 +95,9 @@ def link_ends(topology: Topology, placement: Placement) -> Ends:
 def route_terms_m(hall: Hall, a: Ints, b: Ints, a_height_m: Floats, b_height_m: Floats) -> dict[str, Floats]:
     """Terms of the routes between ports at hall positions `a` and `b` (row numbers in `hall.positions`) and the given heights."""
     routing, same = hall.routing, a == b
-    along, across = tray_path_m(hall, a, b)
-    up = np.where(same, np.abs(a_height_m - b_height_m), hall.rack_height_m - a_height_m + routing.riser_m)
-    down = np.where(same, 0.0, hall.rack_height_m - b_height_m + routing.riser_m)
+    along, across, climb, descent = tray_way_m(hall, a, b)
+    up = np.where(same, np.abs(a_height_m - b_height_m), hall.rack_height_m - a_height_m + climb)
+    down = np.where(same, 0.0, hall.rack_height_m - b_height_m + descent)
     out = np.full(len(a), 2 * routing.side_m)
     between = np.where(same, 0.0, out + (up + down) + (along + across))  # summed so that both directions give the same bits
     slack = routing.slack_m + between * routing.slack_percent / 100

@@ -64,6 +64,20 @@ ROUTES: dict[str, pl.DataType] = {
     "length_source": pl.String(),  # estimate or measured (then all of it stands in along_m)
 }
 
+SEGMENTS: dict[str, pl.DataType] = {
+    "segment": pl.UInt32(),  # number of the segment: its row
+    "tray": pl.String(),  # name; row-A and cross-1 where the hall lists no trays
+    "x_m": pl.Float64(),  # the end with the least x and y, on the tray's middle line
+    "y_m": pl.Float64(),
+    "to_x_m": pl.Float64(),
+    "to_y_m": pl.Float64(),
+    "length_m": pl.Float64(),
+    "height_m": pl.Float64(),  # bottom of the tray above the floor
+    "width_mm": pl.Float64(),  # usable
+    "depth_mm": pl.Float64(),  # usable side height
+    "fill_percent": pl.Float64(),  # of width x depth that cables may take
+}
+
 CABLES: dict[str, pl.DataType] = {
     "cable_no": pl.UInt32(),  # number of the cable: its row
     "cable": pl.String(),  # id: series letter and number, unchanged by growth

@@ -96,5 +96,5 @@ def _hall_choices(plan: Plan) -> dict[str, Any]:
         choices["nodes_per_rack"] = numbers.pop()
     if not plan.design.hall.rows:
         rows = hall.positions.group_by("row", maintain_order=True).agg(pl.len().alias("racks"), pl.col("x_m").first() - hall.rack_width_m / 2, pl.col("y_m").first())
-        choices["rows"] = [{"name": name, "racks": racks, "x_m": round(x_m, 6), "y_m": y_m, "blocked": []} for name, racks, x_m, y_m in rows.iter_rows()]
+        choices["rows"] = [{"name": name, "racks": racks, "x_m": round(x_m, 6), "y_m": y_m, "blocked": [], "room": None} for name, racks, x_m, y_m in rows.iter_rows()]
     return choices

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import groupby, pairwise
+from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from ..fabric.tables import NONE
 from . import DEFAULTS, Options
-from .svg import BLUE, FAINT, GREEN, GREY, INK, MARGIN, ORANGE, PURPLE, RULE, SKY, YELLOW, Mark, Point, header, legend, line, page, plural, rect, spans, text, text_width, tint
+from .hall_floor import Floor, Spot, front, rack_names, spots_of, stand
+from .hall_page import Standing, extent, hall_page, spot_marks
+from .svg import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, Mark, plural, rect, spans, text, text_width, tint
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -21,108 +22,29 @@ NETWORK = ORANGE
 ROLES = ("node", "leaf", "spine", "core", "ufm", "server")
 SU_TINTS = tuple(tint(colour, 0.42) for colour in (SKY, GREEN, PURPLE, YELLOW, BLUE, GREY))
 """SUs take turns in these; the text in the rack tells them apart."""
-COLD, HOT = "#e3f1fb", "#fbe9df"
-PAGE_WIDTH, SCALE_LEAST, SCALE_MOST = 1350.0, 20.0, 80.0
-"""Pixels the hall should take, and the limits of pixels per metre."""
-AROUND = 62.0
-"""Pixels around the hall for row names and dimensions."""
-STEPS_M = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
-
-
-@dataclass(frozen=True)
-class Spot:
-    """One position as drawn: its upper left corner in pixels, and what stands there."""
-
-    rack: str
-    row_no: int
-    position: int
-    at: Point
-    kind: str
-    """node, network, reserved, blocked or free."""
-    roles: str
-    pods: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Floor:
-    """Scale of the picture and where the hall's rows lie, in pixels."""
-
-    scale: float
-    origin: Point
-    """Where x_m = y_m = 0 lies."""
-    rack: Point
-    rows: dict[int, tuple[str, float, float, float]]
-    """Row number -> name, left end, right end, middle."""
-    low: Point
-    high: Point
-    """Corners of the ground that racks cover."""
 
 
 def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
     """Draw hall.svg."""
-    hall = plan.placement.hall
-    title = f"{plan.design.name}: hall"
-    facts = _facts(plan)
-    scale = _scale(plan)
-    ground_width = _ground(plan)[2] * scale + 2 * AROUND
-    width = max(ground_width, 640.0)
-    parts, y = header(title, facts, width)
-    floor = _floor(plan, scale, (MARGIN + AROUND + (width - ground_width) / 2, y + AROUND))
-    spots = _spots(plan, floor)
-    parts += _aisles(floor, hall.rack_depth_m, [floor.origin[0] + x * scale for x in hall.cross_trays_x_m])
-    for spot in spots:
-        parts += _rack(spot, floor)
-    parts += _trays(plan, floor)
-    parts += _names(spots, floor)
-    parts += _sizes(floor)
-    y = floor.high[1] + AROUND
-    parts += _scale_bar((MARGIN, y), scale)
-    drawn, high = legend((MARGIN, y + 34), _entries(spots), width)
-    parts += [*drawn, *_line_legend((MARGIN, y + 34 + high + 4), len(floor.rows) > 1)]
-    return {"hall.svg": page(title, " ".join(facts), (width + 2 * MARGIN, y + 34 + high + 24 + MARGIN), parts)}
+
+    def standing(floor: Floor) -> Standing:
+        spots = spots_with_racks(plan, floor)
+        return Standing([part for spot in spots for part in _rack(spot, floor)], _names(spots, floor, plan.placement.hall.listed), _entries(spots))
+
+    return {"hall.svg": hall_page(plan.placement.hall, f"{plan.design.name}: hall", _facts(plan), standing)}
 
 
-def _ground(plan: Plan) -> tuple[float, float, float, float]:
-    """Corner and size, in metres, of the ground that positions and cross trays cover."""
-    hall = plan.placement.hall
-    x, y = hall.positions["x_m"].to_numpy(), hall.positions["y_m"].to_numpy()
-    left = min([*hall.cross_trays_x_m, float(x.min()) - hall.rack_width_m / 2])
-    right = max([*hall.cross_trays_x_m, float(x.max()) + hall.rack_width_m / 2])
-    return left, float(y.min()) - hall.rack_depth_m / 2, right - left, float(y.max() - y.min()) + hall.rack_depth_m
-
-
-def _scale(plan: Plan) -> float:
-    """Pixels per metre: the hall fills the page's width, within limits."""
-    _, _, width_m, depth_m = _ground(plan)
-    return max(SCALE_LEAST, min(SCALE_MOST, PAGE_WIDTH / width_m, 1.6 * PAGE_WIDTH / depth_m))
-
-
-def _floor(plan: Plan, scale: float, corner: Point) -> Floor:
-    hall = plan.placement.hall
-    left, top, width_m, depth_m = _ground(plan)
-    origin = (corner[0] - left * scale, corner[1] - top * scale)
-    rows = {}
-    for (row_no, name), row in hall.positions.group_by("row_no", "row", maintain_order=True):
-        x, y = row["x_m"].to_numpy(), row["y_m"].to_numpy()
-        ends = [float(x.min()) - hall.rack_width_m / 2, float(x.max()) + hall.rack_width_m / 2]
-        rows[int(str(row_no))] = (str(name), origin[0] + ends[0] * scale, origin[0] + ends[1] * scale, origin[1] + float(y[0]) * scale)
-    high = (corner[0] + width_m * scale, corner[1] + depth_m * scale)
-    return Floor(scale, origin, (hall.rack_width_m * scale, hall.rack_depth_m * scale), rows, corner, high)
-
-
-def _spots(plan: Plan, floor: Floor) -> list[Spot]:
+def spots_with_racks(plan: Plan, floor: Floor) -> list[Spot]:
     """Return every position of the hall with what stands there."""
     devices = plan.topology.devices
     inside = plan.placement.places.select("rack").hstack(devices.select("role", "pod")).group_by("rack").agg("role", "pod")
     held = {rack: (set(roles), set(pods)) for rack, roles, pods in inside.iter_rows()}
     used = {rack: "reserved" if reserved else role for rack, role, reserved in plan.placement.racks.select("rack", "role", "reserved").iter_rows()}
     spots = []
-    for rack, row_no, position, x, y, blocked in plan.placement.hall.positions.select("rack", "row_no", "position", "x_m", "y_m", "blocked").iter_rows():
-        roles, pods = held.get(rack, (set(), set()))
-        at = (floor.origin[0] + x * floor.scale - floor.rack[0] / 2, floor.origin[1] + y * floor.scale - floor.rack[1] / 2)
-        kind = "blocked" if blocked else used.get(rack, "free")
-        named = [role for role in ROLES if role in roles]
-        spots.append(Spot(rack, row_no, position, at, kind, "+".join(named), tuple(sorted(pods - {NONE}))))
+    for spot in spots_of(plan.placement.hall, floor):
+        roles, pods = held.get(spot.rack, (set(), set()))
+        kind = spot.kind if spot.kind == "blocked" else used.get(spot.rack, "free")
+        spots.append(replace(spot, kind=kind, roles="+".join(role for role in ROLES if role in roles), pods=tuple(sorted(pods - {NONE}))))
     return spots
 
 
@@ -134,41 +56,11 @@ def _facts(plan: Plan) -> list[str]:
     node, network = (int((built["role"] == role).sum()) for role in ("node", "network"))
     free = hall.positions.height - blocked - racks.height
     rows = hall.positions["row_no"].n_unique()
-    _, _, width_m, depth_m = _ground(plan)
     return [
         f"{plural(racks.height, 'rack')} on {plural(hall.positions.height, 'position')} in {plural(rows, 'row')}: {node:,} with nodes, {network:,} with network only, "
         f"{later:,} reserved for growth; {plural(free, 'position')} free, {blocked:,} blocked.",
-        f"Rows cover {width_m:.2f} m x {depth_m:.2f} m; a rack is {hall.rack_width_m:g} m wide and {hall.rack_depth_m:g} m deep. Drawn to scale.",
+        extent(hall),
     ]
-
-
-def _front(floor: Floor, row_no: int) -> int:
-    """Side of a row that faces its cold aisle: 1 is down the page, -1 up; rows stand in pairs that face each other."""
-    partner = row_no + 1 if row_no % 2 == 0 else row_no - 1
-    if partner not in floor.rows:
-        return 1
-    return 1 if floor.rows[partner][3] >= floor.rows[row_no][3] else -1
-
-
-def _aisles(floor: Floor, depth_m: float, crosses: Sequence[float]) -> list[str]:
-    """Draw the ground between neighbouring rows, cold where fronts face, with its width."""
-    parts = []
-    for (a_no, a), (b_no, b) in pairwise(floor.rows.items()):
-        upper, lower = sorted((a[3], b[3]))
-        top, bottom = upper + floor.rack[1] / 2, lower - floor.rack[1] / 2
-        left, right = max(a[1], b[1]), min(a[2], b[2])
-        crowded = any(upper < row[3] < lower and row[1] < right and row[2] > left for no, row in floor.rows.items() if no not in (a_no, b_no))
-        if bottom - top < 4 or right <= left or crowded:
-            continue
-        cold = a_no % 2 == 0
-        words = f"{'cold' if cold else 'hot'} aisle, {abs(b[3] - a[3]) / floor.scale - depth_m:.2f} m"
-        low, high = min(a[1], b[1]), max(a[2], b[2])
-        parts.append(rect((low, top), (high - low, bottom - top), COLD if cold else HOT, stroke="none"))
-        size = min(13.0, (bottom - top) * 0.6)
-        begin, end = max(pairwise([left, *sorted(x for x in crosses if left < x < right), right]), key=lambda gap: gap[1] - gap[0])
-        at = ((begin + end) / 2, (top + bottom) / 2 + size * 0.36)
-        parts.append(text(at, words, size, anchor="middle", colour="#004a75" if cold else "#8a3c00", width=end - begin - 8))
-    return parts
 
 
 def _fill(spot: Spot) -> str:
@@ -178,7 +70,6 @@ def _fill(spot: Spot) -> str:
 
 
 def _rack(spot: Spot, floor: Floor) -> list[str]:
-    (x, y), (wide, deep) = spot.at, floor.rack
     what = {
         "blocked": "blocked position",
         "free": "free position",
@@ -187,66 +78,28 @@ def _rack(spot: Spot, floor: Floor) -> list[str]:
         "node": f"node rack ({spot.roles})",
     }
     words = f"{spot.rack}: {what[spot.kind]}" + (f", SU {spans(spot.pods)}" if spot.pods else "")
-    parts = [rect((x, y), (wide, deep), _fill(spot), stroke=RULE if spot.kind == "free" else INK, thick=0.8, dash="2 2" if spot.kind == "free" else "", hover=words)]
-    if spot.kind == "blocked":
-        parts += [line((x, y), (x + wide, y + deep), FAINT), line((x, y + deep), (x + wide, y), FAINT)]
-    elif spot.kind != "free":
-        edge = y + deep - 1.5 if _front(floor, spot.row_no) > 0 else y + 1.5
-        parts.append(line((x + 1.5, edge), (x + wide - 1.5, edge), BLUE, thick=2.5))
-    return parts
+    return stand(spot, floor, _fill(spot), words)
 
 
-def _trays(plan: Plan, floor: Floor) -> list[str]:
-    """Draw trays above the rows and across them, thin enough to read what lies below."""
-    crosses = [floor.origin[0] + x * floor.scale for x in plan.placement.hall.cross_trays_x_m]
-    middles = [row[3] for row in floor.rows.values()]
+def _names(spots: Sequence[Spot], floor: Floor, halo: bool) -> list[str]:
+    """Write rack names, and in the racks their SU or role."""
     parts = []
-    for _, left, right, middle in floor.rows.values():
-        parts.append(line((min([left, *crosses]), middle), (max([right, *crosses]), middle), GREEN, thick=4, faint=0.75))
-    if len(middles) > 1:
-        for x in crosses:
-            parts.append(line((x, min(middles)), (x, max(middles)), PURPLE, thick=6, faint=0.75))
-    return parts
-
-
-def _names(spots: Sequence[Spot], floor: Floor) -> list[str]:
-    """Write row names at both ends, rack names (each, or every fifth), and in the racks their SU or role."""
-    wide, deep = floor.rack
-    each = text_width("A00", 8) <= wide - 2
-    crosses_end = (floor.low[0], floor.high[0])
-    parts = []
-    abreast = Counter(round(middle) for _, _, _, middle in floor.rows.values())
-    for name, left, right, middle in floor.rows.values():
-        if max(abreast.values()) > 1:  # rows side by side: a name at the begin of each
-            parts.append(text((left - 3, middle + 4), name, 11, anchor="end", bold=True, halo=True))
-            continue
-        at_left, at_right = min(left, crosses_end[0]) - 10, max(right, crosses_end[1]) + 10
-        parts += [text((at_left, middle + 5), name, 15, anchor="end", bold=True, width=AROUND - 20), text((at_right, middle + 5), name, 15, bold=True, width=AROUND - 40)]
     for row_no, members in groupby(spots, key=lambda s: s.row_no):
         row = list(members)
-        front = _front(floor, row_no)
-        for i, spot in enumerate(row):
-            if not each and spot.position % 5 and 0 < i < len(row) - 1:
-                continue
-            if not each and i == len(row) - 1 and spot.position % 5 < 3 and i > 0 and spot.position % 5:
-                continue
-            if spot.kind != "blocked":
-                y = spot.at[1] + deep / 2 + front * deep * 0.27 + 4
-                size, room = (11.0, wide - 3) if each else (8.0, 2.6 * wide)
-                parts.append(text((spot.at[0] + wide / 2, y), spot.rack, size, anchor="middle", colour=FAINT if spot.kind == "free" else INK, halo=not each, width=room))
+        parts += rack_names(row, floor, halo)
         for words, run in groupby(row, key=_words):
-            parts += _run(words, list(run), front, floor)
+            parts += _run(words, list(run), front(floor, row_no), floor)
     return parts
 
 
-def _run(words: str, run: Sequence[Spot], front: int, floor: Floor) -> list[str]:
+def _run(words: str, run: Sequence[Spot], side: int, floor: Floor) -> list[str]:
     """Write once, over neighbouring racks of one kind, what they are."""
     wide, deep = floor.rack
     room = run[-1].at[0] + wide - run[0].at[0] - 4
     lines = [words] if text_width(words, 10) <= room else words.split(" + ")
     if max(text_width(w, 5) for w in lines) > room or deep < 20 * len(lines):
         lines = ["net"] if run[0].kind == "network" and text_width("net", 5) <= room else []
-    x, y = run[0].at[0] + room / 2 + 2, run[0].at[1] + deep / 2 - front * deep * 0.27 + 4 - 6 * (len(lines) - 1)
+    x, y = run[0].at[0] + room / 2 + 2, run[0].at[1] + deep / 2 - side * deep * 0.27 + 4 - 6 * (len(lines) - 1)
     parts = []
     for row, shown in enumerate(filter(None, lines)):
         if len(run) > 1:
@@ -267,28 +120,6 @@ def _words(spot: Spot) -> str:
     return "later" if spot.kind == "reserved" else ""
 
 
-def _sizes(floor: Floor) -> list[str]:
-    """Dimension lines: total width above the hall, total depth to its right."""
-    (left, top), (right, bottom) = floor.low, floor.high
-    y, x = top - 22, right + AROUND - 18
-    parts = [line((left, y), (right, y), FAINT), line((left, y - 5), (left, y + 5), FAINT), line((right, y - 5), (right, y + 5), FAINT)]
-    parts += [line((x, top), (x, bottom), FAINT), line((x - 5, top), (x + 5, top), FAINT), line((x - 5, bottom), (x + 5, bottom), FAINT)]
-    parts.append(text(((left + right) / 2, y - 8), f"{(right - left) / floor.scale:.2f} m", 12, anchor="middle", colour=FAINT))
-    turned = text((0, 0), f"{(bottom - top) / floor.scale:.2f} m", 12, anchor="middle", colour=FAINT)
-    return [*parts, f'<g transform="translate({x + 15:.2f} {(top + bottom) / 2:.2f}) rotate(90)">{turned}</g>']
-
-
-def _scale_bar(at: Point, scale: float) -> list[str]:
-    step = next((s for s in STEPS_M if s * scale >= 60), STEPS_M[-1])
-    parts = []
-    for i in range(4):
-        x = at[0] + i * step * scale
-        if i < 3:
-            parts.append(rect((x, at[1]), (step * scale, 7), INK if i % 2 == 0 else "#ffffff", thick=0.8))
-        parts.append(text((x, at[1] + 20), f"{i * step:g}" + (" m" if i == 3 else ""), 10, anchor="middle" if i else "start"))
-    return parts
-
-
 def _entries(spots: Sequence[Spot]) -> list[tuple[str | Mark, str]]:
     kinds = {spot.kind for spot in spots}
     pods = sorted({spot.pods[0] for spot in spots if spot.kind == "node" and spot.pods})
@@ -297,17 +128,5 @@ def _entries(spots: Sequence[Spot]) -> list[tuple[str | Mark, str]]:
         entries.append((SU_TINTS[0], f"SU {len(SU_TINTS)} and further: the colours repeat"))
     roles = {role for spot in spots if spot.kind == "network" for role in spot.roles.split("+")}
     network = f"network rack ({', '.join(role for role in ROLES if role in roles)})"
-    free = Mark(12, (rect((0, 0), (12, 12), "#ffffff", stroke=RULE, dash="2 2"),))
-    blocked = Mark(12, (rect((0, 0), (12, 12), "#ffffff"), line((0, 0), (12, 12), FAINT), line((0, 12), (12, 0), FAINT)))
     marks: dict[str, tuple[str | Mark, str]] = {"network": (NETWORK, network), "reserved": ("url(#later)", "reserved for growth")}
-    marks |= {"free": (free, "free position"), "blocked": (blocked, "blocked position")}
-    return entries + [entry for kind, entry in marks.items() if kind in kinds]
-
-
-def _line_legend(at: Point, crossed: bool) -> list[str]:
-    parts, x = [], at[0]
-    kinds = [(GREEN, 4.0, "tray above a row"), *([(PURPLE, 6.0, "cross tray")] if crossed else []), (BLUE, 2.5, "front of a rack")]
-    for colour, thick, words in kinds:
-        parts += [line((x, at[1] + 6), (x + 26, at[1] + 6), colour, thick=thick), text((x + 32, at[1] + 10), words, 11)]
-        x += 32 + text_width(words, 11) + 18
-    return parts
+    return [*entries, *(entry for kind, entry in marks.items() if kind in kinds), *spot_marks(spots)]

@@ -45,6 +45,14 @@ def write_plan(files: Mapping[str, bytes], folder: Path, force: bool = False) ->
         raise _cannot_write(error, folder) from None
 
 
+def write_file(data: bytes, path: Path) -> None:
+    """Write one file by itself; raises DesignError when it cannot be written."""
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise DesignError([Problem(RULE, str(path), f"cannot be written: {error.strerror or error}", "", "mend that, or name another file")]) from None
+
+
 def _recover(target: Path) -> None:
     """Bring back the plan that a run killed between its two renames left hidden beside the target."""
     if target.exists() or not target.parent.is_dir():

@@ -44,6 +44,25 @@ def test_dimensions_are_finite_numbers(hall: str) -> None:
     first_error(BASE % "" + f"hall: {{{hall}}}\n")
 
 
+@pytest.mark.parametrize(
+    "hall",
+    [
+        "rooms: [{name: a, width_m: .inf, depth_m: 1}]",
+        "rooms: [{name: a, width_m: 0, depth_m: 1}]",
+        "rooms: [{name: 'a b', width_m: 1, depth_m: 1}]",
+        "trays: [{name: a, x_m: .nan, y_m: 0, to_x_m: 1}]",
+        "trays: [{name: a, x_m: 0, y_m: 0, to_x_m: 1, fill_percent: 101}]",
+        "trays: [{name: a, x_m: 0, y_m: 0, to_x_m: 1, width_mm: -1}]",
+        "trays: [{name: a, x_m: 0, y_m: 0, to_x_m: 1, no_joint: ['</svg>']}]",
+        "obstacles: [{name: '-a', x_m: 0, y_m: 0, width_m: 1, depth_m: 1}]",
+        "obstacles: [{name: a, x_m: 1e+9, y_m: 0, width_m: 1, depth_m: 1}]",
+        "obstacles: [{name: a, x_m: true, y_m: 0, width_m: 1, depth_m: 1}]",
+    ],
+)
+def test_rooms_trays_and_obstacles_are_plain_words_and_finite_numbers(hall: str) -> None:
+    first_error(BASE % "" + f"hall: {{rows: [{{name: A, racks: 9}}], {hall}}}\n")
+
+
 def test_aliases_that_multiply_are_refused_before_they_fill_the_memory() -> None:
     lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x]", *(f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12))]
     assert "aliases" in first_error("\n".join(lines))

@@ -116,6 +116,14 @@ def test_the_tray_path_is_the_cheapest_over_all_cross_trays(catalog: Catalog) ->
         assert dy == pytest.approx(abs(one["y_m"] - two["y_m"]))
 
 
+def test_rows_on_one_line_share_their_tray(catalog: Catalog) -> None:
+    rows = [{"name": "A", "racks": 3, "y_m": 1}, {"name": "B", "racks": 3, "y_m": 1, "x_m": 5}, {"name": "C", "racks": 3, "y_m": 4}]
+    hall = make_hall(spec_of(rows=rows, cross_trays_x_m=[0.0]), catalog.rack("rack-48u"))
+    along, across = tray_path_m(hall, np.array([0, 3, 0]), np.array([3, 0, 6]))
+    assert along.tolist() == pytest.approx([5.0, 5.0, 0.7])
+    assert across.tolist() == [0.0, 0.0, 3.0]
+
+
 def test_blocked_positions_are_not_free(catalog: Catalog) -> None:
     hall = make_hall(spec_of(rows=[{"name": "A", "racks": 4, "blocked": [2, 3]}]), catalog.rack("rack-48u"))
     assert hall.positions[hall.free]["rack"].to_list() == ["A01", "A04"]

@@ -17,7 +17,7 @@ from railplan.fabric.build import build_topology
 from railplan.fabric.design import Design
 from railplan.fabric.tables import DEVICES, LINKS, NONE, frame
 from railplan.layouts.placement import place
-from railplan.outputs import fabric_colours, fabric_labels, fabric_picture, hall_picture, rack_picture, svg
+from railplan.outputs import fabric_colours, fabric_labels, fabric_picture, hall_floor, hall_picture, rack_picture, svg
 from railplan.vendors.catalog import load_catalog
 
 PICTURES = {"fabric": fabric_picture, "rack": rack_picture, "hall": hall_picture}
@@ -316,7 +316,7 @@ def test_labels_stand_off_each_other_and_off_lines_of_others(design: str) -> Non
 
 
 def test_the_hall_legend_shows_what_the_plan_shows() -> None:
-    spots = hall_picture._spots(plan_of("rows given"), hall_picture._floor(plan_of("rows given"), 40, (0, 0)))
+    spots = hall_picture.spots_with_racks(plan_of("rows given"), hall_floor.floor_of(plan_of("rows given").placement.hall, 40, (0, 0)))
     entries = {words: shown for shown, words in hall_picture._entries(spots)}
     assert "stroke-dasharray" in "".join(entries["free position"].parts)  # type: ignore[union-attr]
     assert "<line" in "".join(entries["blocked position"].parts)  # type: ignore[union-attr]
