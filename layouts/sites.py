@@ -1,7 +1,8 @@
 """What a search of placements sees: spots, slots, blocks of nodes, switches, and what each pair of them costs.
 
     spot    a hall position where a rack can stand
-    slot    a piece of a spot as high as the highest switch, counted from the top; slot number = spot x slots of a rack + k
+    slot    a piece of a spot as high as the highest switch, counted from the top of the highest rack; slot number = spot x slots of
+            a rack + k. A lower rack has its upper slots closed
     block   the nodes that share a rack, filled from the bottom; it takes a spot and leaves its upper slots to switches
     switch  every other device
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from ..fabric.topology import Topology
 from .arrangement import blocks_of_nodes
+from .cooling import liquid_here
 from .hall import RACK_UNIT_M, Floats, Hall, Ints, Mask
 from .keep import Kept
 from .pins import Wishes, narrowed
@@ -58,9 +60,9 @@ class Sites:
     switch_height_m: Floats
     """[switch, k]: height of the ports of a switch in slot k."""
     open_slots: Ints
-    """[spot, load of the rack]: how many slots, from the top, switches may take there; load 0 is none, then those of `loads`."""
+    """[spot, load of the rack]: how many slots, from the top of the highest rack, switches may take there; load 0 is none, then those of `loads`."""
     free_slot: Mask
-    """[spot, k]: nothing stands there already."""
+    """[spot, k]: the rack is as high, and nothing stands there already."""
     fixed_block: Ints
     """Spot of each block that must not move, -1 for others."""
     fixed_switch: Ints
@@ -145,8 +147,8 @@ def make_sites(
     of_block = [(len(b), racks[profile[b[0]]].size) for b in blocks]
     loads = tuple(dict.fromkeys(of_block))
     pitch = int(height[switch_dev].max(initial=1))
-    slots = hall.limits.height_ru // pitch
-    slot_ru = hall.limits.height_ru - pitch * (np.arange(slots) + 1) + 1
+    slots = hall.highest_ru // pitch
+    slot_ru = hall.highest_ru - pitch * (np.arange(slots) + 1) + 1
     base_m, fall = floor_routes(topology, hall, spots)
     units = wishes.taken.copy()
     spot_of = np.full(topology.devices.height, -1, np.int64)
@@ -163,8 +165,9 @@ def make_sites(
     tops = [nodes * size.height_ru for nodes, size in of_block]
     block_load = np.array([loads.index(load) + 1 for load in of_block], np.int64)
     may_block = np.array([wishes.may[b].all(axis=0) & ~units[:, :top].any(axis=1) for b, top in zip(blocks, tops, strict=True)]).reshape(len(blocks), len(spots))
-    open_slots = slots_open(topology, hall, wishes, slot_ru, loads, cap)
-    may_block &= wishes.block_here[None, :]
+    open_slots = slots_open(topology, hall, spots, wishes, slot_ru, loads, cap)
+    firsts = np.array([b[0] for b in blocks], np.int64)
+    may_block &= wishes.block_here[None, :] & liquid_here(topology, hall, firsts, spots)
     may_block &= np.array([open_slots[:, load] >= 0 for load in block_load.tolist()]).reshape(may_block.shape)
     to_blocks, to_switches = bundles(topology, tariff, blocks, switch_dev, links)
     return Sites(
@@ -186,7 +189,7 @@ def make_sites(
         fixed_block=fixed_block,
         fixed_switch=fixed_switch,
         apart=apart_sets(topology, switch_dev),
-        switch_may=wishes.may[switch_dev],
+        switch_may=wishes.may[switch_dev] & liquid_here(topology, hall, switch_dev, spots),
         block_may=may_block,
         steps=tuple(link_price(kind, tariff.priced) for kind in tariff.kinds),
         mates=cage_mates(topology, tariff, blocks, links),

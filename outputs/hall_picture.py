@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
@@ -41,6 +41,10 @@ class Spot:
     """node, network, reserved, blocked or free."""
     roles: str
     pods: tuple[int, ...]
+    size: Point
+    """Width and depth in pixels."""
+    type: str
+    """Rack type and its units, where racks of the hall differ."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,6 @@ class Floor:
     scale: float
     origin: Point
     """Where x_m = y_m = 0 lies."""
-    rack: Point
     rows: dict[int, tuple[str, float, float, float]]
     """Row number -> name, left end, right end, middle."""
     low: Point
@@ -69,7 +72,7 @@ def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
     parts, y = header(title, facts, width)
     floor = _floor(plan, scale, (MARGIN + AROUND + (width - ground_width) / 2, y + AROUND))
     spots = _spots(plan, floor)
-    parts += _aisles(floor, hall.rack_depth_m, [floor.origin[0] + x * scale for x in hall.cross_trays_x_m])
+    parts += _aisles(floor, dict(hall.positions.group_by("row_no").agg(pl.col("depth_m").max()).iter_rows()), [floor.origin[0] + x * scale for x in hall.cross_trays_x_m])
     for spot in spots:
         parts += _rack(spot, floor)
     parts += _trays(plan, floor)
@@ -86,9 +89,11 @@ def _ground(plan: Plan) -> tuple[float, float, float, float]:
     """Corner and size, in metres, of the ground that positions and cross trays cover."""
     hall = plan.placement.hall
     x, y = hall.positions["x_m"].to_numpy(), hall.positions["y_m"].to_numpy()
-    left = min([*hall.cross_trays_x_m, float(x.min()) - hall.rack_width_m / 2])
-    right = max([*hall.cross_trays_x_m, float(x.max()) + hall.rack_width_m / 2])
-    return left, float(y.min()) - hall.rack_depth_m / 2, right - left, float(y.max() - y.min()) + hall.rack_depth_m
+    wide, deep = (hall.positions[c].to_numpy() / 2 for c in ("width_m", "depth_m"))
+    left = min([*hall.cross_trays_x_m, float((x - wide).min())])
+    right = max([*hall.cross_trays_x_m, float((x + wide).max())])
+    top, bottom = float((y - deep).min()), float((y + deep).max())
+    return left, top, right - left, bottom - top
 
 
 def _scale(plan: Plan) -> float:
@@ -104,10 +109,11 @@ def _floor(plan: Plan, scale: float, corner: Point) -> Floor:
     rows = {}
     for (row_no, name), row in hall.positions.group_by("row_no", "row", maintain_order=True):
         x, y = row["x_m"].to_numpy(), row["y_m"].to_numpy()
-        ends = [float(x.min()) - hall.rack_width_m / 2, float(x.max()) + hall.rack_width_m / 2]
+        wide = row["width_m"].to_numpy() / 2
+        ends = [float((x - wide).min()), float((x + wide).max())]
         rows[int(str(row_no))] = (str(name), origin[0] + ends[0] * scale, origin[0] + ends[1] * scale, origin[1] + float(y[0]) * scale)
     high = (corner[0] + width_m * scale, corner[1] + depth_m * scale)
-    return Floor(scale, origin, (hall.rack_width_m * scale, hall.rack_depth_m * scale), rows, corner, high)
+    return Floor(scale, origin, rows, corner, high)
 
 
 def _spots(plan: Plan, floor: Floor) -> list[Spot]:
@@ -117,12 +123,16 @@ def _spots(plan: Plan, floor: Floor) -> list[Spot]:
     held = {rack: (set(roles), set(pods)) for rack, roles, pods in inside.iter_rows()}
     used = {rack: "reserved" if reserved else role for rack, role, reserved in plan.placement.racks.select("rack", "role", "reserved").iter_rows()}
     spots = []
-    for rack, row_no, position, x, y, blocked in plan.placement.hall.positions.select("rack", "row_no", "position", "x_m", "y_m", "blocked").iter_rows():
+    positions = plan.placement.hall.positions
+    differ = positions["type"].n_unique() > 1
+    columns = ("rack", "row_no", "position", "x_m", "y_m", "blocked", "width_m", "depth_m", "type", "height_ru")
+    for rack, row_no, position, x, y, blocked, wide, deep, model, units in positions.select(columns).iter_rows():
         roles, pods = held.get(rack, (set(), set()))
-        at = (floor.origin[0] + x * floor.scale - floor.rack[0] / 2, floor.origin[1] + y * floor.scale - floor.rack[1] / 2)
+        size = (wide * floor.scale, deep * floor.scale)
+        at = (floor.origin[0] + x * floor.scale - size[0] / 2, floor.origin[1] + y * floor.scale - size[1] / 2)
         kind = "blocked" if blocked else used.get(rack, "free")
         named = [role for role in ROLES if role in roles]
-        spots.append(Spot(rack, row_no, position, at, kind, "+".join(named), tuple(sorted(pods - {NONE}))))
+        spots.append(Spot(rack, row_no, position, at, kind, "+".join(named), tuple(sorted(pods - {NONE})), size, f"{model}, {units} U" if differ else ""))
     return spots
 
 
@@ -138,8 +148,16 @@ def _facts(plan: Plan) -> list[str]:
     return [
         f"{plural(racks.height, 'rack')} on {plural(hall.positions.height, 'position')} in {plural(rows, 'row')}: {node:,} with nodes, {network:,} with network only, "
         f"{later:,} reserved for growth; {plural(free, 'position')} free, {blocked:,} blocked.",
-        f"Rows cover {width_m:.2f} m x {depth_m:.2f} m; a rack is {hall.rack_width_m:g} m wide and {hall.rack_depth_m:g} m deep. Drawn to scale.",
+        f"Rows cover {width_m:.2f} m x {depth_m:.2f} m; {_racks_are(hall.positions)}. Drawn to scale.",
     ]
+
+
+def _racks_are(positions: pl.DataFrame) -> str:
+    """Say how wide and deep a rack is, and how high, type by type, where types differ."""
+    types = positions.select("type", "height_ru", "width_m", "depth_m").unique(maintain_order=True).rows()
+    if len(types) <= 1:
+        return "".join(f"a rack is {wide:g} m wide and {deep:g} m deep" for _, _, wide, deep in types)
+    return "racks are " + ", ".join(f"{model} ({units} U, {wide:g} m wide, {deep:g} m deep)" for model, units, wide, deep in types)
 
 
 def _front(floor: Floor, row_no: int) -> int:
@@ -150,18 +168,18 @@ def _front(floor: Floor, row_no: int) -> int:
     return 1 if floor.rows[partner][3] >= floor.rows[row_no][3] else -1
 
 
-def _aisles(floor: Floor, depth_m: float, crosses: Sequence[float]) -> list[str]:
-    """Draw the ground between neighbouring rows, cold where fronts face, with its width."""
+def _aisles(floor: Floor, depth_m: Mapping[int, float], crosses: Sequence[float]) -> list[str]:
+    """Draw the ground between neighbouring rows, cold where fronts face, with its width; `depth_m` is of the deepest rack of each row."""
     parts = []
     for (a_no, a), (b_no, b) in pairwise(floor.rows.items()):
-        upper, lower = sorted((a[3], b[3]))
-        top, bottom = upper + floor.rack[1] / 2, lower - floor.rack[1] / 2
+        (upper, upper_m), (lower, lower_m) = sorted(((a[3], depth_m[a_no]), (b[3], depth_m[b_no])))
+        top, bottom = upper + upper_m * floor.scale / 2, lower - lower_m * floor.scale / 2
         left, right = max(a[1], b[1]), min(a[2], b[2])
         crowded = any(upper < row[3] < lower and row[1] < right and row[2] > left for no, row in floor.rows.items() if no not in (a_no, b_no))
         if bottom - top < 4 or right <= left or crowded:
             continue
         cold = a_no % 2 == 0
-        words = f"{'cold' if cold else 'hot'} aisle, {abs(b[3] - a[3]) / floor.scale - depth_m:.2f} m"
+        words = f"{'cold' if cold else 'hot'} aisle, {(bottom - top) / floor.scale:.2f} m"
         low, high = min(a[1], b[1]), max(a[2], b[2])
         parts.append(rect((low, top), (high - low, bottom - top), COLD if cold else HOT, stroke="none"))
         size = min(13.0, (bottom - top) * 0.6)
@@ -178,7 +196,7 @@ def _fill(spot: Spot) -> str:
 
 
 def _rack(spot: Spot, floor: Floor) -> list[str]:
-    (x, y), (wide, deep) = spot.at, floor.rack
+    (x, y), (wide, deep) = spot.at, spot.size
     what = {
         "blocked": "blocked position",
         "free": "free position",
@@ -186,7 +204,7 @@ def _rack(spot: Spot, floor: Floor) -> list[str]:
         "network": f"network rack ({spot.roles})",
         "node": f"node rack ({spot.roles})",
     }
-    words = f"{spot.rack}: {what[spot.kind]}" + (f", SU {spans(spot.pods)}" if spot.pods else "")
+    words = f"{spot.rack}: {what[spot.kind]}" + (f", SU {spans(spot.pods)}" if spot.pods else "") + (f", {spot.type}" if spot.type else "")
     parts = [rect((x, y), (wide, deep), _fill(spot), stroke=RULE if spot.kind == "free" else INK, thick=0.8, dash="2 2" if spot.kind == "free" else "", hover=words)]
     if spot.kind == "blocked":
         parts += [line((x, y), (x + wide, y + deep), FAINT), line((x, y + deep), (x + wide, y), FAINT)]
@@ -211,8 +229,7 @@ def _trays(plan: Plan, floor: Floor) -> list[str]:
 
 def _names(spots: Sequence[Spot], floor: Floor) -> list[str]:
     """Write row names at both ends, rack names (each, or every fifth), and in the racks their SU or role."""
-    wide, deep = floor.rack
-    each = text_width("A00", 8) <= wide - 2
+    each = text_width("A00", 8) <= min(spot.size[0] for spot in spots) - 2
     crosses_end = (floor.low[0], floor.high[0])
     parts = []
     abreast = Counter(round(middle) for _, _, _, middle in floor.rows.values())
@@ -231,18 +248,19 @@ def _names(spots: Sequence[Spot], floor: Floor) -> list[str]:
             if not each and i == len(row) - 1 and spot.position % 5 < 3 and i > 0 and spot.position % 5:
                 continue
             if spot.kind != "blocked":
+                wide, deep = spot.size
                 y = spot.at[1] + deep / 2 + front * deep * 0.27 + 4
                 size, room = (11.0, wide - 3) if each else (8.0, 2.6 * wide)
                 parts.append(text((spot.at[0] + wide / 2, y), spot.rack, size, anchor="middle", colour=FAINT if spot.kind == "free" else INK, halo=not each, width=room))
         for words, run in groupby(row, key=_words):
-            parts += _run(words, list(run), front, floor)
+            parts += _run(words, list(run), front)
     return parts
 
 
-def _run(words: str, run: Sequence[Spot], front: int, floor: Floor) -> list[str]:
+def _run(words: str, run: Sequence[Spot], front: int) -> list[str]:
     """Write once, over neighbouring racks of one kind, what they are."""
-    wide, deep = floor.rack
-    room = run[-1].at[0] + wide - run[0].at[0] - 4
+    deep = run[0].size[1]
+    room = run[-1].at[0] + run[-1].size[0] - run[0].at[0] - 4
     lines = [words] if text_width(words, 10) <= room else words.split(" + ")
     if max(text_width(w, 5) for w in lines) > room or deep < 20 * len(lines):
         lines = ["net"] if run[0].kind == "network" and text_width("net", 5) <= room else []
