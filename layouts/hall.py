@@ -99,9 +99,10 @@ def make_hall(spec: HallSpec, rack: RackType, need: Sequence[int] = (), types: M
     position = np.concatenate([np.arange(1, n + 1) for n in counts]) if counts else np.zeros(0, np.int64)
     row_no = np.repeat(np.arange(len(rows)), counts)
     names = [r.name for r in rows]
-    spots = [spots_of(spec, row, {**(types or {}), rack.model: rack}) for row in rows]
-    middles_m = [row.x_m + np.cumsum([s.width_m for s in own]) - np.array([s.width_m for s in own]) / 2 for row, own in zip(rows, spots, strict=True)]
-    racks = pl.DataFrame([spot for own in spots for spot in own], schema=list(Spot._fields), orient="row")
+    spots, stands = spots_of(spec, rows, {**(types or {}), rack.model: rack})
+    widths_m, depths_m = np.array([s.width_m for s in spots]), np.array([s.depth_m for s in spots])
+    middles_m = [row.x_m + np.cumsum(widths_m[own]) - widths_m[own] / 2 for row, own in zip(rows, stands, strict=True)]
+    racks = pl.DataFrame(spots, schema=list(Spot._fields), orient="row")[np.concatenate(stands)] if rows else pl.DataFrame(schema=list(Spot._fields))
     positions = frame(
         POSITIONS,
         {
@@ -110,18 +111,18 @@ def make_hall(spec: HallSpec, rack: RackType, need: Sequence[int] = (), types: M
             "row_no": row_no,
             "position": position,
             "x_m": np.round(np.concatenate(middles_m), 6) if counts else np.zeros(0),
-            "y_m": np.array(row_middles_m(spec, rows, [max(s.depth_m for s in own) for own in spots]), float)[row_no],
+            "y_m": np.array(row_middles_m(spec, rows, [float(depths_m[own].max()) for own in stands]), float)[row_no],
             "blocked": np.concatenate([np.isin(np.arange(1, r.racks + 1), r.blocked) for r in rows]) if counts else np.zeros(0, bool),
             **{name: racks[name] for name in Spot._fields},
         },
     )
-    trays = spec.cross_trays_x_m if spec.cross_trays_x_m is not None else cross_trays(rows, [sum(s.width_m for s in own) for own in spots])
+    trays = spec.cross_trays_x_m if spec.cross_trays_x_m is not None else cross_trays(rows, [float(widths_m[own].sum()) for own in stands])
     return Hall(
         positions=positions,
         limits=rack_limits(spec, rack),
         rack_width_m=width,
         rack_depth_m=depth,
-        rack_height_m=max((max(s.outer_m, s.height_ru * RACK_UNIT_M) for own in spots for s in own), default=0.0),
+        rack_height_m=max((max(s.outer_m, s.height_ru * RACK_UNIT_M) for s in spots), default=0.0),
         cross_trays_x_m=tuple(trays),
         routing=spec.routing,
     )

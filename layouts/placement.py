@@ -131,7 +131,7 @@ def survey(topology: Topology, catalog: Catalog) -> Ground:
     plain = drawn.plain or not spec.rows
     blocks = arrange(topology, arranging_limits(topology, drawn.least), racks, cap) if fits and plain else []
     hall = drawn if spec.rows else make_hall(spec, rack, [b.racks for b in blocks])
-    short = too_small(topology, hall, blocks, racks, cap) if plain else short_of_racks(topology, stands, racks)
+    short = too_small(topology, hall, blocks, racks, cap) if plain else short_of_racks(topology, stands, racks) if fits else []
     if spec.rows or fits:
         found += measured_problems(spec, hall)
     if not fits or any(p.level == "error" for p in found):

@@ -34,8 +34,10 @@ def whole_racks(topology: Topology, types: Mapping[str, RackType]) -> tuple[Hall
             for where, place, rack in places:
                 limits = rack_limits(spec.model_copy(update={"rack_power_kw": None, "rack_weight_kg": None}), rack)
                 has = limits.power_w / 1000 if field == "rack_power_kw" else limits.weight_kg
-                hall_sets = wet and getattr(spec, field) is not None and rack.model == spec.rack
-                if need <= has or hall_sets or getattr(place, field) not in (None, need):
+                set_to = getattr(place, field)
+                if set_to is None and rack.model == spec.rack:
+                    set_to = getattr(spec, field)
+                if need <= has or set_to not in (None, need):
                     continue
                 spec = _with(spec, where, field, need)
                 what = f"racks are taken for {need:,g} {word}, as whole racks of {part.model} ask; {rack.model} has {has:,g}"

@@ -11,13 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from ..fabric.hall_spec import HallSpec, RowSpec
 from ..problems import DesignError, Problem
 from ..vendors.catalog import Catalog
 from ..vendors.models import RackType
 
+Ints = NDArray[np.int64]
 UNLIMITED = float("inf")
 
 
@@ -105,18 +108,28 @@ def rack_limits(spec: HallSpec, rack: RackType, power_kw: float | None = None, w
     )
 
 
-def spots_of(spec: HallSpec, row: RowSpec, types: Mapping[str, RackType]) -> list[Spot]:
-    """The rack of every position of a row."""
-    model = row.rack or spec.rack
-    spots = [_spot(spec, row, types[model], row.rack_power_kw, row.rack_weight_kg)] * row.racks
-    for other in row.other_racks:
-        spot = _spot(spec, row, types[other.rack], other.rack_power_kw, other.rack_weight_kg)
-        for position in other.positions:
-            spots[position - 1] = spot
-    return spots
+def spots_of(spec: HallSpec, rows: Sequence[RowSpec], types: Mapping[str, RackType]) -> tuple[list[Spot], list[Ints]]:
+    """The different racks of the rows, and for every row which of them stands on each of its positions."""
+    wet = not any(row.liquid for row in spec.rows)
+    number: dict[Spot, int] = {}
+    made: dict[tuple[object, ...], int] = {}
+
+    def numbered(row: RowSpec, model: str, power_kw: float | None, weight_kg: float | None) -> int:
+        key = (model, power_kw, weight_kg, row.rack_cooling_kw, row.cooling_kw, row.liquid)
+        if key not in made:
+            made[key] = number.setdefault(_spot(spec, row, types[model], power_kw, weight_kg, wet), len(number))
+        return made[key]
+
+    found = []
+    for row in rows:
+        own = np.full(row.racks, numbered(row, row.rack or spec.rack, row.rack_power_kw, row.rack_weight_kg), np.int64)
+        for other in row.other_racks:
+            own[np.array(other.positions) - 1] = numbered(row, other.rack, other.rack_power_kw, other.rack_weight_kg)
+        found.append(own)
+    return list(number), found
 
 
-def _spot(spec: HallSpec, row: RowSpec, rack: RackType, power_kw: float | None, weight_kg: float | None) -> Spot:
+def _spot(spec: HallSpec, row: RowSpec, rack: RackType, power_kw: float | None, weight_kg: float | None, wet: bool) -> Spot:
     limits = rack_limits(spec, rack, power_kw, weight_kg)
     return Spot(
         rack.model,
@@ -126,7 +139,7 @@ def _spot(spec: HallSpec, row: RowSpec, rack: RackType, power_kw: float | None, 
         limits.floor_kg,
         limits.air_w if row.rack_cooling_kw is None else _watts(row.rack_cooling_kw),
         _watts(row.cooling_kw),
-        row.liquid or not any(r.liquid for r in spec.rows),
+        row.liquid or wet,
         rack.width_mm / 1000,
         rack.depth_mm / 1000,
         rack.height_mm / 1000,

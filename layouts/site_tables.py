@@ -31,17 +31,25 @@ def floor_routes(topology: Topology, hall: Hall, spots: Ints) -> tuple[Floats, F
     return base, fall
 
 
-def slots_open(topology: Topology, hall: Hall, spots: Ints, wishes: Wishes, slot_ru: Ints, loads: Sequence[tuple[int, Size]], cap: int) -> Ints:
+def slots_of_racks(hall: Hall, spots: Ints, pitch: int) -> tuple[int, Ints, Ints]:
+    """Slots of a rack, lowest unit of each in the highest rack (below 1: not there), and by how many units they lie higher on each spot."""
+    height_ru = hall.positions["height_ru"].to_numpy()[spots].astype(np.int64)
+    above = -(-(hall.highest_ru - height_ru) // pitch)
+    slots = int((above + height_ru // pitch).max(initial=hall.highest_ru // pitch))
+    return slots, hall.highest_ru - pitch * (np.arange(slots) + 1) + 1, above * pitch - (hall.highest_ru - height_ru)
+
+
+def slots_open(topology: Topology, hall: Hall, spots: Ints, wishes: Wishes, lowest: Ints, loads: Sequence[tuple[int, Size]], cap: int) -> Ints:
     """Slots from the top that switches may take beside no load and each load: by height, power, weight, cooling and the hall's own cap; -1 where it may not stand.
 
-    Slots above a lower rack count, though nothing stands there.
+    `lowest` is the lowest unit of every slot, [spot, k]. Slots above a lower rack count, though nothing stands there.
     """
     sizes = device_sizes(topology)
     is_switch = (topology.devices["role"] != "node").to_numpy()
     each_w, each_kg, each_air_w = (max(float(sizes[c].to_numpy()[is_switch].max(initial=0.0)), 1e-9) for c in ("power_w", "weight_kg", "air_w"))
     here = hall.positions[spots]
     limit_ru, limit_w, limit_kg, floor_kg, limit_air_w = (here[c].to_numpy() for c in ("height_ru", "power_w", "weight_kg", "floor_kg", "air_w"))
-    above = (slot_ru[None, :] + hall.highest_ru - slot_ru.max(initial=1) > limit_ru[:, None]).sum(axis=1)
+    above = (lowest > limit_ru[:, None]).sum(axis=1)
     found = np.zeros((len(spots), len(loads) + 1), np.int64)
     for number, (nodes, size) in enumerate([(0, Size(0, 0.0, 0.0)), *loads]):
         most = np.minimum(wishes.switches_here, cap)
@@ -51,7 +59,7 @@ def slots_open(topology: Topology, hall: Hall, spots: Ints, wishes: Wishes, slot
             (limit_air_w - wishes.power_w - nodes * size.air_w, each_air_w),
         ):
             most = np.minimum(most, np.floor(np.minimum((left + 1e-6) / each, MANY)).astype(np.int64))
-        found[:, number] = np.where(most < 0, -1, np.minimum(int((slot_ru > nodes * size.height_ru).sum()), above + most))
+        found[:, number] = np.where(most < 0, -1, np.minimum((lowest > nodes * size.height_ru).sum(axis=1), above + most))
     return found
 
 

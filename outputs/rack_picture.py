@@ -21,6 +21,8 @@ RACKS_MAX = 60
 """More racks than this are too many to draw one by one."""
 NETWORK_MAX = 24
 """Network racks drawn one by one beside folded node racks."""
+LIMITS_MAX = 4
+"""Different limits of racks that are told one by one."""
 UNIT, WIDTH, GUTTER, GAP = 12.0, 150.0, 22.0, 16.0
 """Height of a rack unit, width of a rack, room for unit numbers, and space between racks."""
 COLUMNS = 10
@@ -115,6 +117,9 @@ def _may_hold(plan: Plan) -> str:
     """Say what a rack may hold, type by type where they differ."""
     used = plan.placement.racks.select("rack").join(plan.placement.hall.positions, on="rack", how="left", maintain_order="left")
     limits = used.select("type", "height_ru", "power_w", pl.min_horizontal("weight_kg", "floor_kg")).unique(maintain_order=True).rows()
+    if len(limits) > LIMITS_MAX:
+        (low_ru, high_ru), (low_w, high_w), (low_kg, high_kg) = ((min(column), max(column)) for column in list(zip(*limits, strict=True))[1:])
+        return f"racks may hold {low_ru} to {high_ru} U, {low_w / 1000:g} to {high_w / 1000:g} kW, {low_kg:,.0f} to {high_kg:,.0f} kg"
     most = [(model, f"{height_ru} U, {power_w / 1000:g} kW, {weight_kg:,.0f} kg") for model, height_ru, power_w, weight_kg in limits]
     return f"a rack may hold {most[0][1]}" if len(most) == 1 else "racks may hold " + "; ".join(f"{model} {words}" for model, words in most)
 

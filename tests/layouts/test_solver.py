@@ -82,7 +82,15 @@ TINY = [
 
 @pytest.mark.parametrize(("count", "more", "fabric"), TINY)
 def test_a_tiny_hall_is_placed_as_well_as_by_trying_everything(catalog: Catalog, count: int, more: str, fabric: str) -> None:
-    topology = topology_of(catalog, count, more, fabric=fabric)
+    as_good_as_everything(catalog, topology_of(catalog, count, more, fabric=fabric))
+
+
+def test_so_is_one_of_high_switches_in_racks_of_several_heights(catalog: Catalog) -> None:
+    hall = "hall: {nodes_per_rack: 2, rows: [{name: A, racks: 2, rack: rack-42u}, {name: B, racks: 1}]}\n"
+    as_good_as_everything(catalog, topology_of(catalog, 4, hall, node="hgx-b300", family="quantum-xdr", fabric=", style: pair"))
+
+
+def as_good_as_everything(catalog: Catalog, topology: Topology) -> None:
     ground, tariff, board = problem(topology, catalog)
     least, cheapest = everything(topology, ground, tariff, board)
     start = scratch(board)
