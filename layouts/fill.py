@@ -196,14 +196,19 @@ def short_of_racks(topology: Topology, stands: Sequence[Stand], racks: Mapping[s
 
 
 def _short_of_room(topology: Topology, stands: Sequence[Stand], blocks: int) -> list[Problem]:
-    """Return by how many positions, units and kilowatts all racks together are too few."""
+    """Return by how many positions, units, kilowatts and kilowatts of cooling all racks together are too few."""
     sizes = device_sizes(topology)
     need_ru, need_w = int(sizes["height_ru"].sum()), float(sizes["power_w"].sum())
     free, free_ru, free_w = sum(s.free for s in stands), sum(s.free * s.limits.height_ru for s in stands), sum(s.free * s.limits.power_w for s in stands)
+    need_air_w, free_air_w = float(sizes["air_w"].sum()), 0.0
+    for _, row in groupby(stands, key=lambda s: s.row):
+        alike = list(row)
+        free_air_w += min(alike[0].row_air_w, sum(s.free * s.limits.air_w for s in alike))
     short = [
         f"{blocks - free:,} racks" if blocks > free else "",
         f"{need_ru - free_ru:,} U" if need_ru > free_ru else "",
         f"{kilo(need_w - free_w)} kW" if need_w > free_w + 1e-3 else "",
+        f"{kilo(need_air_w - free_air_w)} kW of cooling" if need_air_w > free_air_w + 1e-3 else "",
     ]
     if not any(short):
         return []

@@ -80,7 +80,7 @@ class Ground:
     blocks: tuple[Block, ...]
     """Of the reference arrangement."""
     short: tuple[Problem, ...]
-    """The hall is too small for the reference arrangement."""
+    """A hall of equal racks is too small for the reference arrangement."""
     findings: tuple[Problem, ...]
 
 
@@ -134,7 +134,7 @@ def survey(topology: Topology, catalog: Catalog) -> Ground:
     short = too_small(topology, hall, blocks, racks, cap) if plain else short_of_racks(topology, stands, racks) if fits else []
     if spec.rows or fits:
         found += measured_problems(spec, hall)
-    if not fits or any(p.level == "error" for p in found):
+    if not fits or (short and not plain) or any(p.level == "error" for p in found):
         raise_errors([*found, *short])
     return Ground(hall, racks, cap, tuple(blocks), tuple(short), tuple(found))
 

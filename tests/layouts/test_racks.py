@@ -48,7 +48,7 @@ def topology_of(catalog: Catalog, hall: str, nodes: str = "model: dgx-h100, coun
 def problems_of(catalog: Catalog, topology: Topology) -> list[Problem]:
     with pytest.raises(DesignError) as caught:
         place_best(topology, catalog)
-    return list(caught.value.problems)
+    return [p for p in caught.value.problems if p.level == "error"]
 
 
 def test_racks_stand_side_by_side_whatever_their_widths(catalog: Catalog) -> None:
@@ -264,6 +264,11 @@ def test_a_hall_too_small_says_so_type_by_type(catalog: Catalog) -> None:
     crowded = topology_of(catalog, "hall: {nodes_per_rack: 4, rows: [{name: A, racks: 16, rack_power_kw: 41}, {name: N, racks: 4, rack: rack-42u, rack_power_kw: 2}]}\n")
     (found,) = problems_of(catalog, crowded)
     assert found.what == "16 racks of nodes, 536 U and 694.08 kW needed: 30.08 kW short"
+    warm = topology_of(catalog, "hall: {nodes_per_rack: 4, rows: [{name: A, racks: 16}, {name: N, racks: 4, cooling_kw: 40}, {name: O, racks: 1, rack_cooling_kw: 1}]}\n")
+    assert check_placement(warm, place_best(warm, catalog)) == []
+    hot = topology_of(catalog, "hall: {nodes_per_rack: 4, rows: [{name: A, racks: 16, rack_cooling_kw: 40.9}, {name: N, racks: 4, cooling_kw: 10}]}\n")
+    (found,) = problems_of(catalog, hot)
+    assert found.what.endswith(": 29.68 kW of cooling short")
 
 
 def test_a_row_whose_cooling_takes_no_rack_of_nodes_is_named(catalog: Catalog) -> None:
