@@ -45,6 +45,15 @@ Millimetres = Annotated[float, Field(gt=0, le=5_000)]
 Percent = Annotated[float, Field(gt=0, le=100)]
 
 
+class OtherRacks(Frozen):
+    """Single positions of a row whose racks are of another type."""
+
+    positions: tuple[int, ...] = Field(min_length=1, description="Positions of the row, from 1.")
+    rack: str = Field(description="Rack type of the catalog.")
+    rack_power_kw: float | None = Field(None, gt=0, le=1000, description="Power limit of each of these racks; by default the rack type's.")
+    rack_weight_kg: float | None = Field(None, gt=0, le=20_000, description="Load limit of each of these racks; by default the rack type's.")
+
+
 class RowSpec(Frozen):
     """One row of rack positions, numbered from 1; racks are called ROW + two or more digits, as A07."""
 
@@ -54,6 +63,13 @@ class RowSpec(Frozen):
     y_m: float | None = Field(None, ge=-10_000, le=10_000, description="Middle of the row across the hall; by default rows follow each other with cold and hot aisles between.")
     blocked: tuple[int, ...] = Field((), description="Positions that cannot hold a rack: columns, doors, cooling units.")
     room: PlaceWord | None = Field(None, description="Room that the row must stand in; by default the one whose walls are around it.")
+    rack: str | None = Field(None, description="Rack type of the row; by default the hall's. A row of another type has the limits that it gives itself, or its type's.")
+    rack_power_kw: float | None = Field(None, gt=0, le=1000, description="Power limit of a rack of this row; by default the hall's, or for another rack type that type's.")
+    rack_weight_kg: float | None = Field(None, gt=0, le=20_000, description="Load limit of a rack of this row; by default the hall's, or for another rack type that type's.")
+    rack_cooling_kw: float | None = Field(None, gt=0, le=1000, description="Heat that the air takes from a rack of this row; by default the hall's.")
+    cooling_kw: float | None = Field(None, gt=0, le=100_000, description="Heat that the air takes from the whole row.")
+    liquid: bool = Field(False, description="Liquid cooling reaches the racks of this row. Where any row has it, liquid-cooled and hybrid parts stand only in such rows.")
+    other_racks: tuple[OtherRacks, ...] = Field((), description="Positions whose racks are of another type than the row's.")
 
     @field_validator("blocked")
     @classmethod
@@ -61,6 +77,17 @@ class RowSpec(Frozen):
         if len(set(value)) != len(value):
             raise ValueError("a blocked position stands twice | name it once")
         return value
+
+    @model_validator(mode="after")
+    def _other_racks_stand_once(self) -> RowSpec:
+        named = [p for other in self.other_racks for p in other.positions]
+        outside = [p for p in named if not 1 <= p <= self.racks]
+        if outside:
+            raise ValueError(f"other_racks names positions {outside}, which are outside row {self.name} of 1 to {self.racks} | name positions of the row")
+        twice = sorted({p for p in named if named.count(p) > 1})
+        if twice:
+            raise ValueError(f"other_racks names positions {twice} twice | give a position one rack type")
+        return self
 
     @model_validator(mode="after")
     def _blocked_positions_exist(self) -> RowSpec:
@@ -140,11 +167,13 @@ class RoutingSpec(Frozen):
 class HallSpec(Frozen):
     """The hall: rack type and limits, rooms, rows, trays, obstacles, and routing allowances."""
 
-    rack: str = Field("rack-48u", description="Rack type of the catalog.")
+    rack: str = Field("rack-48u", description="Rack type of the catalog; rows and single positions may have others.")
     rack_power_kw: float | None = Field(None, gt=0, le=1000, description="Power limit of a rack; by default the rack type's.")
     rack_weight_kg: float | None = Field(None, gt=0, le=20_000, description="Load limit of a rack; by default the rack type's.")
-    nodes_per_rack: Annotated[Literal["auto"] | int, AtLeastOne] = Field("auto", description="Nodes in a rack; auto: the largest published number that U, power and weight allow.")
-    switches_per_rack: Annotated[Literal["auto"] | int, AtLeastOne] = Field("auto", description="Switches in a network rack; auto: as many as U, power and weight allow.")
+    rack_cooling_kw: float | None = Field(None, gt=0, le=1000, description="Heat that the air takes from a rack; by default as much as its power.")
+    floor_kg_per_m2: float | None = Field(None, gt=0, le=100_000, description="What the floor bears: weight of a rack and all in it over the ground that the rack covers.")
+    nodes_per_rack: Annotated[Literal["auto"] | int, AtLeastOne] = Field("auto", description="Nodes in a rack; auto: the largest published number that fits.")
+    switches_per_rack: Annotated[Literal["auto"] | int, AtLeastOne] = Field("auto", description="Switches in a network rack; auto: as many as fit.")
     rows: tuple[RowSpec, ...] = Field((), description="The rows; without any, a hall is made to fit.")
     row_racks: int = Field(20, ge=1, le=500, description="Longest row of a hall that is made to fit (20 cabinets is a common limit).")
     cold_aisle_m: Metres = Field(1.2, description="Width of cold aisles.")
@@ -164,6 +193,10 @@ class HallSpec(Frozen):
     assumed_switch_weight_kg: float = Field(30.0, gt=0, le=20_000, description="Weight taken for a switch whose catalog entry gives none.")
     assumed_node_power_w: float = Field(14000.0, gt=0, le=1_000_000, description="Power taken for a node whose catalog entry gives none.")
     assumed_node_weight_kg: float = Field(150.0, gt=0, le=20_000, description="Weight taken for a node whose catalog entry gives none.")
+
+    assumed_air_percent: float = Field(
+        15.0, ge=0, le=100, description="Share of a liquid-cooled part's power that heats the air, where its catalog entry gives none. A hybrid part then counts whole."
+    )
 
     @model_validator(mode="after")
     def _rows_differ(self) -> HallSpec:

@@ -35,7 +35,8 @@ NUMBERS = ("nodes", "grow_to", "planes", "oversubscription", "seed")
 MORE = """
 # More that a design can say (see the field reference, or `railplan schema` for your editor):
 # fabrics.compute: nodes_per_su, partial_su, rails_per_leaf, spines_per_plane, uplink_gbps, ufm_links, reserved_ports
-# hall:            rack, rack_power_kw, nodes_per_rack, rows with blocked positions, aisles, trays, measured lengths
+# hall:            rack, rack_power_kw, rack_cooling_kw, floor_kg_per_m2, nodes_per_rack, rows with blocked positions and rack types
+#                  of their own, aisles, trays, measured lengths
 # cables:          max_length_m for each kind (0 switches it off), spares_percent, currency
 """
 

@@ -17,7 +17,8 @@ import polars as pl
 
 from ..fabric.tables import NONE
 from ..fabric.topology import Topology
-from .hall import Ints, RackLimits
+from .hall import Ints
+from .racks import RackLimits
 from .sizes import NodeRack, device_sizes
 
 ROLE_ORDER = ("node", "leaf", "spine", "core", "ufm", "server")

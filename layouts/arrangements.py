@@ -19,7 +19,9 @@ import numpy as np
 from ..fabric.topology import Topology
 from .arrangement import arrange, blocks_of_nodes, switches_in_order
 from .hall import Hall, Ints, stand_blocks
-from .sizes import NodeRack, device_sizes
+from .mixed import stand_mixed
+from .racks import RackLimits, limits_of
+from .sizes import NodeRack, arranging_limits, device_sizes
 
 
 class Arranged(NamedTuple):
@@ -32,8 +34,7 @@ class Arranged(NamedTuple):
 class Rack:
     """What one rack still has room for, while an arrangement is made."""
 
-    def __init__(self, hall: Hall, cap: int) -> None:
-        limits = hall.limits
+    def __init__(self, limits: RackLimits, cap: int) -> None:
         self.top_ru, self.power_w, self.weight_kg, self.left = limits.height_ru, limits.power_w + 1e-6, limits.weight_kg + 1e-6, cap
 
     def takes(self, size: tuple[int, float, float], above_ru: int = 0, switch: bool = True) -> bool:
@@ -72,8 +73,11 @@ def virtual_modular_switch(topology: Topology, hall: Hall, racks: Racks, cap: in
 
 
 def amid_su(topology: Topology, hall: Hall, racks: Racks, cap: int) -> Arranged | None:
-    """The reference arrangement: leaves amid the racks of their SU, everything else in the middle pod."""
-    blocks = arrange(topology, hall.limits, racks, cap)
+    """The reference arrangement: leaves amid the racks of their SU, everything else in the middle pod; where racks differ, that of `mixed`."""
+    if not hall.plain:
+        stood = stand_mixed(topology, hall, racks, cap)
+        return None if stood is None else Arranged(*stood)
+    blocks = arrange(topology, arranging_limits(topology, hall.least), racks, cap)
     try:
         stands = stand_blocks(hall.room(), [b.racks for b in blocks])
     except ValueError:
@@ -109,6 +113,7 @@ def _network_apart(topology: Topology, hall: Hall, racks: Racks, cap: int, at: f
     """Hang all switches in racks of their own; `at` says where in its row the share of a row stands (0.5 middle, 1 end)."""
     blocks, _ = blocks_of_nodes(topology, racks)
     sizes = _sizes(topology)
+    limits = arranging_limits(topology, hall.least)
     shelves: list[Rack] = []
     hung: list[tuple[int, int, int]] = []
     roles = topology.devices["role"].to_list()
@@ -116,7 +121,7 @@ def _network_apart(topology: Topology, hall: Hall, racks: Racks, cap: int, at: f
     for dev in switches_in_order(topology).tolist():
         apart = one_row and (roles[dev] == "leaf") != (role == "leaf") and bool(role)  # spines begin a rack of their own
         if not shelves or apart or not shelves[-1].takes(sizes[dev]):
-            shelves.append(Rack(hall, cap))
+            shelves.append(Rack(limits, cap))
         role = roles[dev]
         hung.append((dev, len(shelves) - 1, shelves[-1].hang(sizes[dev])))
     if len(blocks) + len(shelves) > len(hall.free):
@@ -173,7 +178,7 @@ def _spread(topology: Topology, hall: Hall, racks: Racks, cap: int, middle: bool
         return None
     sizes, profile = _sizes(topology), topology.devices["profile"].to_list()
     pitches = [racks[profile[b[0]]].size.height_ru for b in blocks]
-    shelves = [Rack(hall, cap) for _ in range(free)]
+    shelves = [Rack(arranging_limits(topology, limits), cap) for limits in limits_of(hall.positions[hall.free])]
     for block, shelf in zip(blocks, shelves, strict=False):
         for dev in block.tolist():
             shelf.load(sizes[dev])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
+import polars as pl
 
 from ..fabric.hall_spec import ObstacleSpec, RoomSpec
 from .hall import Hall
@@ -28,12 +28,10 @@ def tray_box(tray: Tray) -> Box:
 
 def row_boxes(hall: Hall) -> list[Box]:
     """Ground of every row, blocked positions included."""
-    rows = hall.positions["row_no"].to_numpy()
-    x, y = (hall.positions[c].to_numpy() for c in ("x_m", "y_m"))
-    wide, deep = hall.rack_width_m / 2, hall.rack_depth_m / 2
-    begins = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]]) if len(rows) else np.zeros(0, np.int64)
-    ends = np.r_[begins[1:], len(rows)] - 1 if len(rows) else begins
-    return [(x0 - wide, y0 - deep, x1 + wide, y0 + deep) for x0, x1, y0 in zip(x[begins].tolist(), x[ends].tolist(), y[begins].tolist(), strict=True)]
+    low, high = ((pl.col("x_m") + sign * pl.col("width_m") / 2) for sign in (-1, 1))
+    top, foot = ((pl.col("y_m").first() + sign * pl.col("depth_m").max() / 2) for sign in (-1, 1))
+    rows = hall.positions.group_by("row_no", maintain_order=True).agg(low.min(), top, high.max().alias("to_x"), foot.alias("to_y"))
+    return list(rows.drop("row_no").iter_rows())
 
 
 def inside(box: Box, around: Box) -> bool:

@@ -15,7 +15,7 @@ A tray runs above every row, cross trays join them, unless the hall lists its tr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -28,6 +28,7 @@ from ..fabric.hall_spec import HallSpec, ObstacleSpec, RoomSpec, RoutingSpec, Ro
 from ..fabric.tables import frame
 from ..problems import Problem, did_you_mean
 from ..vendors.models import RackType
+from .racks import LIMITS, UNLIMITED, RackLimits, Spot, Stand, least, limits_of, rack_limits, spots_of, stands_of
 from .tables import POSITIONS
 from .tray_net import TrayNet, tray_net
 from .trays import Tray, implied_trays, listed_trays
@@ -44,24 +45,17 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class RackLimits:
-    """What one rack may hold."""
-
-    height_ru: int
-    power_w: float
-    weight_kg: float
-
-
-@dataclass(frozen=True)
 class Hall:
-    """Positions (table `POSITIONS`, in row order), limits of a rack, and the geometry of racks and trays."""
+    """Positions with their racks (table `POSITIONS`, in row order), and the geometry of racks and trays."""
 
     positions: pl.DataFrame
     limits: RackLimits
+    """Of a rack of the hall's own type."""
     rack_width_m: float
+    """Of the hall's own type, as the next one."""
     rack_depth_m: float
     rack_height_m: float
-    """Outer height: trays hang above it."""
+    """Outer height of the highest rack: all trays hang above it, so a lower rack has a longer way up."""
     cross_trays_x_m: tuple[float, ...]
     """Where implied trays cross; none where the hall lists its trays."""
     routing: RoutingSpec
@@ -76,12 +70,34 @@ class Hall:
     def tray_net(self) -> TrayNet:
         """Positions on their trays, and ways between them."""
         x, y = (self.positions[c].to_numpy() for c in ("x_m", "y_m"))
-        return tray_net(self.trays, x, y, self.rack_width_m, self.rack_depth_m)
+        wide, deep = (self.positions[c].to_numpy() for c in ("width_m", "depth_m"))
+        return tray_net(self.trays, x, y, wide, deep)
 
     @property
     def free(self) -> Ints:
         """Row numbers in `positions` where a rack can stand, in row order."""
         return np.flatnonzero(~self.positions["blocked"].to_numpy())
+
+    @property
+    def highest_ru(self) -> int:
+        """Units of the highest rack."""
+        return int(self.positions["height_ru"].to_numpy().max(initial=0)) or self.limits.height_ru
+
+    @property
+    def stands(self) -> list[Stand]:
+        """Free positions that are alike, row by row."""
+        return stands_of(self.positions)
+
+    @property
+    def least(self) -> RackLimits:
+        """What the rack of every free position may hold."""
+        return least(limits_of(self.positions[self.free].unique(LIMITS)) or [self.limits])
+
+    @property
+    def plain(self) -> bool:
+        """Every rack may hold the same, and no row has a limit of its own."""
+        stands = self.stands
+        return len({s.limits for s in stands}) <= 1 and all(s.row_air_w == UNLIMITED for s in stands)
 
     def room(self) -> Ints:
         """Number of positions of each row where a rack can stand."""
@@ -89,24 +105,25 @@ class Hall:
         return np.bincount(rows[self.free], minlength=int(rows.max(initial=-1)) + 1)
 
 
-def rack_limits(spec: HallSpec, rack: RackType) -> RackLimits:
-    """Limits of a rack: the hall's own figures win over the rack type's."""
-    power_w = rack.power_w if spec.rack_power_kw is None else round(spec.rack_power_kw * 1000, 3)
-    return RackLimits(rack.height_ru, power_w, rack.weight_kg if spec.rack_weight_kg is None else spec.rack_weight_kg)
+def make_hall(spec: HallSpec, rack: RackType, need: Sequence[int] = (), types: Mapping[str, RackType] | None = None) -> Hall:
+    """Lay out the hall's rows, or, when it has none, as many as blocks of `need` racks fill.
 
-
-def make_hall(spec: HallSpec, rack: RackType, need: Sequence[int] = ()) -> Hall:
-    """Lay out the hall's rows, or, when it has none, as many as blocks of `need` racks fill."""
+    `rack` is the hall's own type, `types` has the others that rows name, by model.
+    """
     width, depth = rack.width_mm / 1000, rack.depth_mm / 1000
     rows = spec.rows or side_by_side(spec, rows_to_fit(spec.row_racks, need), width, depth)
     counts = [r.racks for r in rows]
     position = np.concatenate([np.arange(1, n + 1) for n in counts]) if counts else np.zeros(0, np.int64)
     row_no = np.repeat(np.arange(len(rows)), counts)
-    begin_m = np.array([r.x_m for r in rows], float)
     names = [r.name for r in rows]
-    middles = row_middles_m(spec, rows, depth)
-    x_m, y_m = np.round(begin_m[row_no] + (position - 0.5) * width, 6), np.array(middles, float)[row_no]
+    spots, stands = spots_of(spec, rows, {**(types or {}), rack.model: rack})
+    widths_m, depths_m = np.array([s.width_m for s in spots]), np.array([s.depth_m for s in spots])
+    middles_m = [row.x_m + np.cumsum(widths_m[own]) - widths_m[own] / 2 for row, own in zip(rows, stands, strict=True)]
+    racks = pl.DataFrame(spots, schema=list(Spot._fields), orient="row")[np.concatenate(stands)] if rows else pl.DataFrame(schema=list(Spot._fields))
+    middles = row_middles_m(spec, rows, [float(depths_m[own].max()) for own in stands])
+    x_m, y_m = np.round(np.concatenate([np.zeros(0), *middles_m]), 6), np.array(middles, float)[row_no]
     shut = np.concatenate([np.isin(np.arange(1, r.racks + 1), r.blocked) for r in rows]) if counts else np.zeros(0, bool)
+    wide, deep = (np.asarray(racks[c].to_numpy(), np.float64) for c in ("width_m", "depth_m"))
     positions = frame(
         POSITIONS,
         {
@@ -116,12 +133,14 @@ def make_hall(spec: HallSpec, rack: RackType, need: Sequence[int] = ()) -> Hall:
             "position": position,
             "x_m": x_m,
             "y_m": y_m,
-            "blocked": shut | in_the_way(spec.obstacles, x_m, y_m, width, depth).any(axis=0),
+            "blocked": shut | in_the_way(spec.obstacles, x_m, y_m, wide, deep).any(axis=0),
+            **{name: racks[name] for name in Spot._fields},
         },
     )
-    crosses = () if spec.trays else tuple(spec.cross_trays_x_m if spec.cross_trays_x_m is not None else cross_trays(rows, width))
-    height_m = max(rack.height_mm / 1000, rack.height_ru * RACK_UNIT_M)
-    lines = [(r.name, r.x_m, r.x_m + r.racks * width, y) for r, y in zip(rows, middles, strict=True)]
+    lengths_m = [float(widths_m[own].sum()) for own in stands]
+    crosses = () if spec.trays else tuple(spec.cross_trays_x_m if spec.cross_trays_x_m is not None else cross_trays(rows, lengths_m))
+    height_m = max((max(s.outer_m, s.height_ru * RACK_UNIT_M) for s in spots), default=0.0)
+    lines = [(r.name, r.x_m, r.x_m + length_m, y) for r, length_m, y in zip(rows, lengths_m, middles, strict=True)]
     return Hall(
         positions=positions,
         limits=rack_limits(spec, rack),
@@ -137,8 +156,8 @@ def make_hall(spec: HallSpec, rack: RackType, need: Sequence[int] = ()) -> Hall:
     )
 
 
-def in_the_way(obstacles: Sequence[ObstacleSpec], x_m: Floats, y_m: Floats, width_m: float, depth_m: float) -> Mask:
-    """[obstacle, position]: the obstacle reaches into the position (middles `x_m`, `y_m`)."""
+def in_the_way(obstacles: Sequence[ObstacleSpec], x_m: Floats, y_m: Floats, width_m: Floats, depth_m: Floats) -> Mask:
+    """[obstacle, position]: the obstacle reaches into the position (middles `x_m`, `y_m`, racks of that width and depth)."""
     found = np.zeros((len(obstacles), len(x_m)), bool)
     for number, one in enumerate(obstacles):
         wide = np.minimum(x_m + width_m / 2, one.x_m + one.width_m) - np.maximum(x_m - width_m / 2, one.x_m)
@@ -157,10 +176,10 @@ def side_by_side(spec: HallSpec, rows: Sequence[RowSpec], width_m: float, depth_
     return tuple(row.model_copy(update={"x_m": round(i // each * length_m, 6), "y_m": depth_m / 2 if i % each == 0 and i else None}) for i, row in enumerate(rows))
 
 
-def cross_trays(rows: Sequence[RowSpec], width_m: float) -> tuple[float, ...]:
+def cross_trays(rows: Sequence[RowSpec], lengths_m: Sequence[float]) -> tuple[float, ...]:
     """Trays across the rows where the hall names none: at both ends and in the middle of every column of rows."""
     columns: list[list[float]] = []
-    for begin, end in sorted((r.x_m, r.x_m + r.racks * width_m) for r in rows):
+    for begin, end in sorted((r.x_m, r.x_m + length_m) for r, length_m in zip(rows, lengths_m, strict=True)):
         if columns and begin < columns[-1][1]:
             columns[-1][1] = max(columns[-1][1], end)
         else:
@@ -168,12 +187,12 @@ def cross_trays(rows: Sequence[RowSpec], width_m: float) -> tuple[float, ...]:
     return tuple(sorted({round(x, 6) for begin, end in columns or [[0.0, 0.0]] for x in (begin, (begin + end) / 2, end)}))
 
 
-def row_middles_m(spec: HallSpec, rows: Sequence[RowSpec], depth_m: float) -> list[float]:
-    """Middle of each row across the hall: as given, or the row before plus a cold (then a hot, ...) aisle."""
+def row_middles_m(spec: HallSpec, rows: Sequence[RowSpec], depths_m: Sequence[float]) -> list[float]:
+    """Middle of each row across the hall: as given, or the row before plus a cold (then a hot, ...) aisle. A row is as deep as its deepest rack."""
     middles: list[float] = []
     for i, row in enumerate(rows):
         aisle_m = spec.cold_aisle_m if i % 2 else spec.hot_aisle_m
-        follows = middles[-1] + depth_m + aisle_m if middles else depth_m / 2
+        follows = middles[-1] + (depths_m[i - 1] + depths_m[i]) / 2 + aisle_m if middles else depths_m[i] / 2
         middles.append(round(follows, 6) if row.y_m is None else row.y_m)
     return middles
 
@@ -258,17 +277,17 @@ def tray_path_m(hall: Hall, a: Ints, b: Ints) -> tuple[Floats, Floats]:
     return np.where(same, np.abs(xa - xb), along), np.where(same, 0.0, np.abs(y[a] - y[b]))
 
 
-def hall_problems(spec: HallSpec, rack: RackType) -> list[Problem]:
+def hall_problems(spec: HallSpec, rack: RackType, types: Mapping[str, RackType] | None = None) -> list[Problem]:
     """Return what is wrong with the rows themselves: racks of one name, rows that stand in each other."""
     problems = []
-    hall = make_hall(spec, rack)
+    hall = make_hall(spec, rack, (), types)
     for name, rows in hall.positions.group_by("rack", maintain_order=True).agg("row").filter(pl.col("row").list.len() > 1).iter_rows():
         problems.append(Problem("rack-names", "hall.rows", f"rows {' and '.join(rows)} both have a rack {name}", "labels name racks", "rename one of the rows"))
-    middles = row_middles_m(spec, spec.rows, hall.rack_depth_m)
-    spans = [(r.name, r.x_m, r.x_m + r.racks * hall.rack_width_m, y) for r, y in zip(spec.rows, middles, strict=True)]
-    for (a, a_from, a_to, a_y), (b, b_from, b_to, b_y) in combinations(spans, 2):
-        if abs(a_y - b_y) < hall.rack_depth_m - 1e-6 and min(a_to, b_to) - max(a_from, b_from) > 1e-6:
-            why = f"their middles are {abs(a_y - b_y):g} m apart and racks are {hall.rack_depth_m:g} m deep"
+    extent = hall.positions.group_by("row_no", maintain_order=True).agg(pl.col("row").first(), pl.col("width_m").sum(), pl.col("depth_m").max(), pl.col("y_m").first())
+    spans = [(name, row.x_m, row.x_m + long, deep, y) for row, (_, name, long, deep, y) in zip(spec.rows, extent.iter_rows(), strict=True)]
+    for (a, a_from, a_to, a_deep, a_y), (b, b_from, b_to, b_deep, b_y) in combinations(spans, 2):
+        if abs(a_y - b_y) < (a_deep + b_deep) / 2 - 1e-6 and min(a_to, b_to) - max(a_from, b_from) > 1e-6:
+            why = f"their middles are {abs(a_y - b_y):g} m apart and racks are {max(a_deep, b_deep):g} m deep"
             problems.append(Problem("rows-overlap", "hall.rows", f"rows {a} and {b} stand in each other", why, f"mend y_m or x_m of row {b}"))
     return problems
 

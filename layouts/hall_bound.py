@@ -53,7 +53,7 @@ def hall_bound(topology: Topology, ground: Ground, tariff: Tariff) -> float:
 
 def _port_heights_m(hall: Hall, height_ru: int) -> Floats:
     """Heights of the ports of a device of a height, in every unit it may begin at."""
-    return np.asarray((np.arange(hall.limits.height_ru - height_ru + 1) + height_ru / 2) * RACK_UNIT_M, np.float64)
+    return np.asarray((np.arange(hall.highest_ru - height_ru + 1) + height_ru / 2) * RACK_UNIT_M, np.float64)
 
 
 def _distances(hall: Hall) -> tuple[Floats, float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 import numpy as np
@@ -13,31 +13,25 @@ from ..vendors.catalog import Catalog
 from ..vendors.models import RackType
 from .boxes import EPS_M, box_of, inside, listed, overlap, row_boxes, span, tray_box
 from .hall import Hall, hall_problems, in_the_way, make_hall, measured_problems
+from .racks import rack_types
 from .tray_checks import tray_problems
-
-
-def rack_type(model: str, catalog: Catalog) -> RackType:
-    """The hall's rack type; raises DesignError when the catalog has none of that name."""
-    try:
-        return catalog.rack(model)
-    except DesignError as error:
-        raise DesignError([Problem("rack-type", "hall.rack", p.what, p.why, p.fix) for p in error.problems]) from None
 
 
 def checked_hall(spec: HallSpec, catalog: Catalog) -> tuple[Hall, list[Problem]]:
     """Lay out a hall by itself and return it with warnings; raises DesignError with all that is wrong with it."""
     if not spec.rows:
         raise DesignError([Problem("no-rows", "hall", "the hall lists no rows", "without rows a hall is made to fit a design", "list its rows")])
-    rack = rack_type(spec.rack, catalog)
-    hall = make_hall(spec, rack)
-    return hall, raise_errors([*hall_problems(spec, rack), *floor_problems(spec, rack), *measured_problems(spec, hall)])
+    types = rack_types(spec, catalog)
+    rack = types[spec.rack]
+    hall = make_hall(spec, rack, (), types)
+    return hall, raise_errors([*hall_problems(spec, rack, types), *floor_problems(spec, rack, types), *measured_problems(spec, hall)])
 
 
-def floor_problems(spec: HallSpec, rack: RackType) -> list[Problem]:
+def floor_problems(spec: HallSpec, rack: RackType, types: Mapping[str, RackType] | None = None) -> list[Problem]:
     """Return what is wrong with rooms, trays and obstacles, and with rows among them."""
     if not spec.rows:
         return []
-    hall = make_hall(spec, rack)
+    hall = make_hall(spec, rack, (), types)
     of_rooms = [*_names(spec), *_rooms(spec), *_rows_in_rooms(spec, hall)]
     of_trays = tray_problems(spec, hall) if hall.listed or not of_rooms else []  # implied trays follow from the rooms
     return [*of_rooms, *_covered_rows(spec, hall), *_trays_through(hall), *of_trays]
@@ -86,8 +80,8 @@ def _rows_in_rooms(spec: HallSpec, hall: Hall) -> Iterator[Problem]:
 
 def _covered_rows(spec: HallSpec, hall: Hall) -> Iterator[Problem]:
     """Rows that obstacles leave no position."""
-    x, y, row_no = (hall.positions[c].to_numpy() for c in ("x_m", "y_m", "row_no"))
-    blocks = in_the_way(spec.obstacles, x, y, hall.rack_width_m, hall.rack_depth_m)
+    x, y, wide, deep, row_no = (hall.positions[c].to_numpy() for c in ("x_m", "y_m", "width_m", "depth_m", "row_no"))
+    blocks = in_the_way(spec.obstacles, x, y, wide, deep)
     free = hall.room()
     for i, row in enumerate(spec.rows):
         names = [spec.obstacles[n].name for n in np.flatnonzero(blocks[:, row_no == i].any(axis=1)).tolist()]

@@ -19,7 +19,7 @@ from .arrangements import FIXED, PRESETS
 from .hall import Ints
 from .keep import kept_from_folder
 from .pins import pin_problems
-from .placement import Ground, Placement, Solution, assemble, place, survey
+from .placement import Ground, Placement, Solution, assemble, reference, survey
 from .pricing import METRES_A_MODULE, Cost, Tariff, links_by_kind, make_tariff, price_routes
 from .routes import route_lengths, route_terms_m
 from .rules import check_placement
@@ -53,9 +53,9 @@ def place_best(
     kept = None if keep is None else kept_from_folder(keep, topology, ground.hall)
     if effort == "fixed" and spec.arrangement == "auto" and kept is None:
         raise_errors(ground.short)
-        reference = place(topology, catalog)
-        if not check_placement(topology, reference):
-            return reference
+        placement = reference(topology, ground)
+        if placement is not None and not check_placement(topology, placement):
+            return placement
     tariff = make_tariff(topology, catalog, _reach_m(ground))
     fixed = {} if kept else _arranged(topology, ground, tariff, FIXED if spec.arrangement == "auto" else {**FIXED, spec.arrangement: None})
     unit = topology.design.cables.currency if tariff.priced else "modules"

@@ -13,6 +13,7 @@ from ..fabric.placement_spec import PinSpec, PowerGroupSpec
 from ..fabric.tables import NONE
 from ..fabric.topology import Topology
 from ..problems import Problem, did_you_mean
+from .cooling import share_row_cooling
 from .hall import Floats, Hall, Ints, Mask
 from .placement import Placement
 from .sizes import NodeRack, device_sizes, kilo
@@ -25,12 +26,12 @@ class Wishes:
     may: Mask
     """[device, free position]."""
     taken: Mask
-    """[free position, unit - 1]: equipment stands there."""
+    """[free position, unit - 1]: equipment stands there, or the rack is not as high."""
     power_w: Floats
     """Draw of what stands there already."""
     weight_kg: Floats
     block_here: Mask
-    """Free positions that may take a rack of nodes, shared out so that power groups hold."""
+    """Free positions that may take a rack of nodes, shared out so that power groups and the cooling of rows hold."""
     switches_here: Ints
     """Most switches of each free position, shared out likewise."""
 
@@ -45,13 +46,15 @@ def wishes(topology: Topology, hall: Hall, racks: Mapping[str, NodeRack] | None 
     for pin in spec.pins:
         may[np.ix_(_pinned(topology, pin), ~_inside(names, rows, pin.racks, pin.rows))] = False
     may[:, [number[r] for r in spec.forbidden if r in number]] = False
-    taken = np.zeros((len(names), hall.limits.height_ru), bool)
+    taken = np.arange(hall.highest_ru)[None, :] >= hall.positions["height_ru"].to_numpy()[hall.free][:, None]
     power_w, weight_kg = np.zeros(len(names)), np.zeros(len(names))
     for thing in (t for t in spec.existing if t.rack in number):
         taken[number[thing.rack], thing.ru - 1 : thing.ru - 1 + thing.height_ru] = True
         power_w[number[thing.rack]] += thing.power_w
         weight_kg[number[thing.rack]] += thing.weight_kg
     block_here, switches_here = _shared_power(topology, hall, names, power_w, racks or {})
+    for members, may_block, most in share_row_cooling(topology, hall, power_w, racks or {}, block_here.copy(), switches_here.copy()):
+        block_here[members], switches_here[members] = may_block, most
     return Wishes(may, taken, power_w, weight_kg, block_here, switches_here)
 
 
@@ -114,13 +117,14 @@ def pin_problems(topology: Topology, hall: Hall) -> list[Problem]:
     named(f"{at}.forbidden", spec.forbidden, ())
     for i, group in enumerate(spec.power_groups):
         named(f"{at}.power_groups.{i}", group.racks, group.rows)
+    heights = dict(hall.positions.select("rack", "height_ru").iter_rows())
     units: dict[tuple[str, int], int] = {}
     for i, thing in enumerate(spec.existing):
         where = f"{at}.existing.{i}"
         named(where, (thing.rack,), ())
         top = thing.ru + thing.height_ru - 1
-        if top > hall.limits.height_ru:
-            problems.append(Problem("existing-outside", where, f"takes U{thing.ru} to U{top} of {thing.rack}, which has {hall.limits.height_ru} U"))
+        if top > heights.get(thing.rack, top):
+            problems.append(Problem("existing-outside", where, f"takes U{thing.ru} to U{top} of {thing.rack}, which has {heights[thing.rack]} U"))
         clash = {units[key] for unit in range(thing.ru, top + 1) if (key := (thing.rack, unit)) in units}
         problems.extend(Problem("existing-overlap", where, f"shares units of {thing.rack} with placement.existing.{other}") for other in sorted(clash))
         units.update({(thing.rack, unit): i for unit in range(thing.ru, top + 1)})
@@ -162,7 +166,7 @@ def pins_are_kept(topology: Topology, placement: Placement) -> Iterator[Problem]
 
 def existing_equipment_is_left_alone(topology: Topology, placement: Placement) -> Iterator[Problem]:
     """No device takes units, power or weight of what stands already."""
-    limits = placement.hall.limits
+    limits = {rack: (power_w, weight_kg) for rack, power_w, weight_kg in placement.hall.positions.select("rack", "power_w", "weight_kg").iter_rows()}
     for thing in topology.design.placement.existing:
         here = placement.places.filter(pl.col("rack") == thing.rack)
         top = thing.ru + thing.height_ru - 1
@@ -171,7 +175,7 @@ def existing_equipment_is_left_alone(topology: Topology, placement: Placement) -
     existing = topology.design.placement.existing
     for rack in dict.fromkeys(t.rack for t in existing):
         here = placement.places.filter(pl.col("rack") == rack)
-        for column, limit, unit in (("power_w", limits.power_w, "W"), ("weight_kg", limits.weight_kg, "kg")):
+        for column, limit, unit in zip(("power_w", "weight_kg"), limits[rack], ("W", "kg"), strict=True):
             total = here[column].sum() + sum(getattr(t, column) for t in existing if t.rack == rack)
             if here.height and total > limit + 1e-3:
                 yield Problem(f"rack-{column.split('_')[0]}", rack, f"with what stands there already comes to {total:,.0f} {unit} of {limit:,g} {unit}")

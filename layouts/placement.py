@@ -12,16 +12,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from ..fabric.hall_spec import HallSpec
 from ..fabric.tables import NONE, frame
 from ..fabric.topology import Topology
-from ..problems import Problem, raise_errors
+from ..problems import DesignError, Problem, raise_errors
 from ..vendors.catalog import Catalog
-from ..vendors.models import Node, RackType
 from .arrangement import Block, arrange
-from .hall import Hall, Ints, RackLimits, hall_problems, make_hall, measured_problems, rack_limits, stand_blocks
-from .hall_checks import floor_problems, rack_type
-from .sizes import NodeRack, Size, assumptions, device_sizes, kilo, kind_sizes, node_racks, raise_limits, switches_cap, too_big
+from .fill import node_racks, raise_limits, rows_without_nodes, short_of_racks, switches_cap, too_big
+from .hall import Hall, Ints, hall_problems, make_hall, measured_problems, stand_blocks
+from .hall_checks import floor_problems
+from .mixed import stand_mixed
+from .rack_choice import rack_warnings, whole_racks
+from .racks import UNLIMITED, RackLimits, Stand, rack_limits, rack_types
+from .sizes import MANY, NodeRack, Size, arranging_limits, assumptions, device_sizes, kilo
 from .tables import PLACES, RACKS
 
 
@@ -79,7 +81,7 @@ class Ground:
     blocks: tuple[Block, ...]
     """Of the reference arrangement."""
     short: tuple[Problem, ...]
-    """The hall is too small for the reference arrangement."""
+    """A hall of equal racks is too small for the reference arrangement."""
     findings: tuple[Problem, ...]
 
 
@@ -87,7 +89,19 @@ def place(topology: Topology, catalog: Catalog) -> Placement:
     """Stand every device, present and future, in the reference arrangement; raises DesignError with all problems found."""
     ground = survey(topology, catalog)
     raise_errors(ground.short)
+    found = reference(topology, ground)
+    if found is None:
+        what = "the reference arrangement finds no room in racks that differ"
+        raise DesignError([Problem("no-placement", "hall.rows", what, "", "add positions to hall.rows, or raise the limits of the rows with less")])
+    return found
+
+
+def reference(topology: Topology, ground: Ground) -> Placement | None:
+    """The reference arrangement on its ground, which is not too small; None where racks differ and it finds no room."""
     hall = ground.hall
+    if not hall.plain:
+        stood = stand_mixed(topology, hall, ground.racks, ground.cap)
+        return None if stood is None else assemble(topology, hall, *stood, ground.findings)
     found = list(ground.findings)
     stands = stand_blocks(hall.room(), [b.racks for b in ground.blocks])
     found += torn_blocks(hall, ground.blocks, stands)
@@ -101,62 +115,29 @@ def place(topology: Topology, catalog: Catalog) -> Placement:
 
 def survey(topology: Topology, catalog: Catalog) -> Ground:
     """Lay out the hall and count what a rack takes; raises DesignError with everything that no arrangement could mend."""
-    rack = rack_type(topology.design.hall.rack, catalog)
-    spec, of_whole_racks = _for_whole_racks(topology, rack)
+    types = rack_types(topology.design.hall, catalog)
+    spec, of_whole_racks = whole_racks(topology, types)
+    rack = types[spec.rack]
     limits = rack_limits(spec, rack)
-    found = [*assumptions(topology), *of_whole_racks, *_rack_warnings(spec, rack), *hall_problems(spec, rack), *floor_problems(spec, rack), *too_big(topology, limits, catalog)]
-    racks, more = node_racks(topology, limits)
-    cap, still_more = switches_cap(topology, limits)
-    found += more + still_more
+    drawn = make_hall(spec, rack, (), types)
+    stands = drawn.stands if spec.rows else [Stand("", rack.model, limits, MANY, UNLIMITED)]
+    found = [*assumptions(topology), *of_whole_racks, *rack_warnings(spec, types), *hall_problems(spec, rack, types), *floor_problems(spec, rack, types)]
+    if not stands:
+        raise DesignError([*found, Problem("hall-too-small", "hall.rows", "every position is blocked", "no rack can stand anywhere", "unblock positions, or add rows")])
+    found += too_big(topology, stands, limits, catalog)
+    racks, more = node_racks(topology, stands)
+    cap, still_more = switches_cap(topology, stands)
+    found += more + still_more + rows_without_nodes(topology, stands, racks)
     fits = not any(p.level == "error" for p in found)
-    blocks = arrange(topology, limits, racks, cap) if fits else []
-    hall = make_hall(spec, rack, [b.racks for b in blocks])
-    short = too_small(topology, hall, blocks, racks, cap)
+    plain = drawn.plain or not spec.rows
+    blocks = arrange(topology, arranging_limits(topology, drawn.least), racks, cap) if fits and plain else []
+    hall = drawn if spec.rows else make_hall(spec, rack, [b.racks for b in blocks])
+    short = too_small(topology, hall, blocks, racks, cap) if plain else short_of_racks(topology, stands, racks) if fits else []
     if spec.rows or fits:
         found += measured_problems(spec, hall)
-    if not fits or any(p.level == "error" for p in found):
+    if not fits or (short and not plain) or any(p.level == "error" for p in found):
         raise_errors([*found, *short])
     return Ground(hall, racks, cap, tuple(blocks), tuple(short), tuple(found))
-
-
-def _for_whole_racks(topology: Topology, rack: RackType) -> tuple[HallSpec, list[Problem]]:
-    """The hall with rack limits that hold whole racks of trays (NVL72), where the design sets none and the rack type's are lower."""
-    spec, found = topology.design.hall, []
-    plain = rack_limits(spec.model_copy(update={"rack_power_kw": None, "rack_weight_kg": None}), rack)
-    trays = [
-        (part.model, part.per_rack[-1], size)
-        for (profile, role, _), size in kind_sizes(topology).items()
-        if role == "node" and isinstance(part := topology.profiles[profile].part, Node) and part.rack_scale and part.per_rack
-    ]
-    for model, count, size in trays:
-        for field, need, has, word in (
-            ("rack_power_kw", count * size.power_w / 1000, plain.power_w / 1000, "kW"),
-            ("rack_weight_kg", count * size.weight_kg, plain.weight_kg, "kg"),
-        ):
-            if need > has and getattr(spec, field) in (None, need):
-                spec = spec.model_copy(update={field: need})
-                what = f"racks are taken for {need:,g} {word}, as whole racks of {model} ask; {rack.model} has {has:,g}"
-                found.append(Problem("whole-racks", f"hall.{field}", what, "trays come as whole racks", f"set hall.{field} to what your racks and floor bear", "warning"))
-    return spec, found
-
-
-def _rack_warnings(spec: HallSpec, rack: RackType) -> list[Problem]:
-    """Warnings for figures of the rack type that nobody verified and that the hall does not replace by its own."""
-    own = {"power_w": spec.rack_power_kw, "weight_kg": spec.rack_weight_kg}
-    return [
-        Problem(
-            "unverified-datum",
-            rack.model,
-            f"nobody could verify {field} {getattr(rack, field):g}",
-            row.note or "",
-            f"set hall.{'rack_power_kw' if field == 'power_w' else 'rack_weight_kg'}",
-            "warning",
-        )
-        for row in rack.evidence
-        if row.confidence == "unverified"
-        for field in row.fields
-        if field in own and own[field] in (None, getattr(rack, field) / (1000 if field == "power_w" else 1))
-    ]
 
 
 def assemble(topology: Topology, hall: Hall, position: Ints, ru: Ints, findings: Sequence[Problem] = ()) -> Placement:
@@ -180,7 +161,7 @@ def assemble(topology: Topology, hall: Hall, position: Ints, ru: Ints, findings:
             "weight_kg": sizes["weight_kg"],
         },
     )
-    return Placement(hall, racks_of(topology, hall, spots, places), places, tuple(findings))
+    return Placement(hall, racks_of(topology, spots, places), places, tuple(findings))
 
 
 def with_pdus(topology: Topology, position: Ints, ru: Ints) -> tuple[Ints, Ints]:
@@ -195,7 +176,7 @@ def with_pdus(topology: Topology, position: Ints, ru: Ints) -> tuple[Ints, Ints]
     return position, ru
 
 
-def racks_of(topology: Topology, hall: Hall, spots: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
+def racks_of(topology: Topology, spots: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
     """Add up the racks: used units, power and weight of present devices; `spots` are their rows of the hall's positions."""
     here = pl.col("present").cast(pl.Int32)
     totals = (
@@ -210,17 +191,17 @@ def racks_of(topology: Topology, hall: Hall, spots: pl.DataFrame, places: pl.Dat
         )
         .sort("rack_no")
     )
-    return pl.concat([spots.select("rack", "row", "position", "x_m", "y_m"), totals.drop("rack_no")], how="horizontal").select(
-        (pl.lit(hall.limits.height_ru).alias(name) if name == "height_ru" else pl.col(name)).cast(dtype) for name, dtype in RACKS.items()
+    return pl.concat([spots.select("rack", "row", "position", "x_m", "y_m", "height_ru", "type"), totals.drop("rack_no")], how="horizontal").select(
+        pl.col(name).cast(dtype) for name, dtype in RACKS.items()
     )
 
 
 def too_small(topology: Topology, hall: Hall, blocks: Sequence[Block], racks: Mapping[str, NodeRack], cap: int) -> list[Problem]:
-    """Return by how many racks, units and kilowatts the hall falls short of the blocks, and what would help."""
+    """Return by how many racks, units and kilowatts a hall of equal racks falls short of the blocks, and what would help."""
     need, free = sum(b.racks for b in blocks), len(hall.free)
     if need <= free:
         return []
-    limits, short = hall.limits, need - free
+    limits, short = arranging_limits(topology, hall.least), need - free
     nodes = int((topology.devices["role"] == "node").sum())
     sizes = device_sizes(topology)
     fix = f"add {short:,} position{'s' if short > 1 else ''} to hall.rows"

@@ -11,6 +11,7 @@ import polars as pl
 from ..fabric.tables import SWITCHES
 from ..fabric.topology import Topology
 from ..problems import Problem, did_you_mean
+from .cooling import COOLING_RULES
 from .pins import PIN_RULES
 from .placement import Placement, racks_of
 from .sizes import device_sizes, kilo
@@ -68,10 +69,11 @@ def places_have_the_devices_sizes(topology: Topology, placement: Placement) -> l
 def units_lie_inside_the_rack(topology: Topology, placement: Placement) -> list[Problem]:
     """No device hangs out of its rack, at the bottom or the top."""
     top = pl.col("ru") + pl.col("height_ru") - 1
-    out = _named(topology, placement).filter((pl.col("ru") < 1) | (top > placement.hall.limits.height_ru))
+    racks = placement.hall.positions.select("rack", rack_ru="height_ru")
+    out = _named(topology, placement).join(racks, on="rack", how="left", maintain_order="left").filter((pl.col("ru") < 1) | (top > pl.col("rack_ru")))
     return [
-        Problem("units-outside", device, f"takes U{ru} to U{ru + height - 1} of {rack}, which has {placement.hall.limits.height_ru} U")
-        for device, rack, ru, height in out.select("device", "rack", "ru", "height_ru").iter_rows()
+        Problem("units-outside", device, f"takes U{ru} to U{ru + height - 1} of {rack}, which has {rack_ru} U")
+        for device, rack, ru, height, rack_ru in out.select("device", "rack", "ru", "height_ru", "rack_ru").iter_rows()
     ]
 
 
@@ -90,16 +92,14 @@ def units_do_not_overlap(topology: Topology, placement: Placement) -> list[Probl
 
 def racks_stay_within_their_power(topology: Topology, placement: Placement) -> list[Problem]:
     """What stands or will stand in a rack draws no more than the rack may."""
-    limit_w = placement.hall.limits.power_w
-    over = _sums(placement, "power_w").filter(pl.col("power_w") > limit_w + 1e-3)
-    return [Problem("rack-power", rack, f"draws {kilo(power_w)} kW, a rack may draw {kilo(limit_w)} kW") for rack, power_w in over.iter_rows()]
+    over = _sums(placement, "power_w").filter(pl.col("power_w") > pl.col("limit") + 1e-3)
+    return [Problem("rack-power", rack, f"draws {kilo(power_w)} kW, a rack may draw {kilo(limit_w)} kW") for rack, power_w, limit_w in over.iter_rows()]
 
 
 def racks_stay_within_their_weight(topology: Topology, placement: Placement) -> list[Problem]:
     """What stands or will stand in a rack weighs no more than the rack bears."""
-    limit_kg = placement.hall.limits.weight_kg
-    over = _sums(placement, "weight_kg").filter(pl.col("weight_kg") > limit_kg + 1e-3)
-    return [Problem("rack-weight", rack, f"holds {weight_kg:,.1f} kg, a rack may hold {limit_kg:,g} kg") for rack, weight_kg in over.iter_rows()]
+    over = _sums(placement, "weight_kg").filter(pl.col("weight_kg") > pl.col("limit") + 1e-3)
+    return [Problem("rack-weight", rack, f"holds {weight_kg:,.1f} kg, a rack may hold {limit_kg:,g} kg") for rack, weight_kg, limit_kg in over.iter_rows()]
 
 
 def racks_hold_no_more_nodes_than_asked(topology: Topology, placement: Placement) -> list[Problem]:
@@ -144,7 +144,7 @@ def every_rack_has_its_pdus(topology: Topology, placement: Placement) -> list[Pr
 def rack_totals_add_up(topology: Topology, placement: Placement) -> list[Problem]:
     """The list of racks is what the places add up to."""
     spots = placement.racks.select("rack").join(placement.hall.positions, on="rack", how="left", maintain_order="left")
-    true = racks_of(topology, placement.hall, spots, placement.places)
+    true = racks_of(topology, spots, placement.places)
     if true.height != placement.racks.height:
         return [Problem("rack-totals", "racks", f"{placement.racks.height} racks listed, devices stand in {true.height}")]
     wrong = [rack for rack, listed, added in zip(true["rack"], placement.racks.iter_rows(), true.iter_rows(), strict=True) if listed != added]
@@ -165,6 +165,7 @@ RULES = (
     servers_stand_in_enough_racks,
     every_rack_has_its_pdus,
     rack_totals_add_up,
+    *COOLING_RULES,
     *PIN_RULES,
 )
 
@@ -174,4 +175,6 @@ def _named(topology: Topology, placement: Placement) -> pl.DataFrame:
 
 
 def _sums(placement: Placement, column: str) -> pl.DataFrame:
-    return placement.places.group_by("rack", maintain_order=True).agg(pl.col(column).sum())
+    """What the racks in use add up to, with the limit of each: columns rack, `column`, limit."""
+    sums = placement.places.group_by("rack", maintain_order=True).agg(pl.col(column).sum())
+    return sums.join(placement.hall.positions.select("rack", limit=column), on="rack", how="left", maintain_order="left")

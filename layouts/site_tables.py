@@ -11,7 +11,7 @@ from .hall import Floats, Hall, Ints
 from .pins import Wishes
 from .pricing import Tariff
 from .routes import route_terms_m
-from .sizes import Size, device_sizes
+from .sizes import MANY, Size, device_sizes
 
 
 def floor_routes(topology: Topology, hall: Hall, spots: Ints) -> tuple[Floats, Floats]:
@@ -31,17 +31,36 @@ def floor_routes(topology: Topology, hall: Hall, spots: Ints) -> tuple[Floats, F
     return base, fall
 
 
-def slots_open(topology: Topology, hall: Hall, wishes: Wishes, slot_ru: Ints, loads: Sequence[tuple[int, Size]], cap: int) -> Ints:
-    """Slots from the top that switches may take beside no load and each load: by height, power, weight and the hall's own cap; -1 where it may not stand."""
+def slots_of_racks(hall: Hall, spots: Ints, pitch: int) -> tuple[int, Ints, Ints]:
+    """Slots of a rack, lowest unit of each in the highest rack (below 1: not there), and by how many units they lie higher on each spot."""
+    height_ru = hall.positions["height_ru"].to_numpy()[spots].astype(np.int64)
+    above = -(-(hall.highest_ru - height_ru) // pitch)
+    slots = int((above + height_ru // pitch).max(initial=hall.highest_ru // pitch))
+    return slots, hall.highest_ru - pitch * (np.arange(slots) + 1) + 1, above * pitch - (hall.highest_ru - height_ru)
+
+
+def slots_open(topology: Topology, hall: Hall, spots: Ints, wishes: Wishes, lowest: Ints, loads: Sequence[tuple[int, Size]], cap: int) -> Ints:
+    """Slots from the top that switches may take beside no load and each load: by height, power, weight, cooling and the hall's own cap; -1 where it may not stand.
+
+    `lowest` is the lowest unit of every slot, [spot, k]. Slots above a lower rack count, though nothing stands there.
+    """
     sizes = device_sizes(topology)
     is_switch = (topology.devices["role"] != "node").to_numpy()
-    each_w, each_kg = (max(float(sizes[c].to_numpy()[is_switch].max(initial=0.0)), 1e-9) for c in ("power_w", "weight_kg"))
-    found = np.zeros((len(wishes.power_w), len(loads) + 1), np.int64)
+    each_w, each_kg, each_air_w = (max(float(sizes[c].to_numpy()[is_switch].max(initial=0.0)), 1e-9) for c in ("power_w", "weight_kg", "air_w"))
+    here = hall.positions[spots]
+    limit_ru, limit_w, limit_kg, floor_kg, limit_air_w = (here[c].to_numpy() for c in ("height_ru", "power_w", "weight_kg", "floor_kg", "air_w"))
+    above = (lowest > limit_ru[:, None]).sum(axis=1)
+    found = np.zeros((len(spots), len(loads) + 1), np.int64)
     for number, (nodes, size) in enumerate([(0, Size(0, 0.0, 0.0)), *loads]):
-        found[:, number] = np.minimum(min(int((slot_ru > nodes * size.height_ru).sum()), cap), wishes.switches_here)
-        for left, each in ((hall.limits.power_w - wishes.power_w - nodes * size.power_w, each_w), (hall.limits.weight_kg - wishes.weight_kg - nodes * size.weight_kg, each_kg)):
-            found[:, number] = np.minimum(found[:, number], np.floor((left + 1e-6) / each).astype(np.int64))
-    return np.maximum(found, -1)
+        most = np.minimum(wishes.switches_here, cap)
+        for left, each in (
+            (limit_w - wishes.power_w - nodes * size.power_w, each_w),
+            (np.minimum(limit_kg, floor_kg) - wishes.weight_kg - nodes * size.weight_kg, each_kg),
+            (limit_air_w - wishes.power_w - nodes * size.air_w, each_air_w),
+        ):
+            most = np.minimum(most, np.floor(np.minimum((left + 1e-6) / each, MANY)).astype(np.int64))
+        found[:, number] = np.where(most < 0, -1, np.minimum((lowest > nodes * size.height_ru).sum(axis=1), above + most))
+    return found
 
 
 def apart_sets(topology: Topology, switch_dev: Ints) -> tuple[Ints, ...]:

@@ -1,7 +1,8 @@
 """What a search of placements sees: spots, slots, blocks of nodes, switches, and what each pair of them costs.
 
     spot    a hall position where a rack can stand
-    slot    a piece of a spot as high as the highest switch, counted from the top; slot number = spot x slots of a rack + k
+    slot    a piece of a spot as high as the highest switch, counted from the top of the highest rack; slot number = spot x slots of
+            a rack + k. A lower rack has its upper slots closed
     block   the nodes that share a rack, filled from the bottom; it takes a spot and leaves its upper slots to switches
     switch  every other device
 
@@ -17,11 +18,12 @@ import numpy as np
 
 from ..fabric.topology import Topology
 from .arrangement import blocks_of_nodes
+from .cooling import liquid_here
 from .hall import RACK_UNIT_M, Floats, Hall, Ints, Mask
 from .keep import Kept
 from .pins import Wishes, narrowed
 from .pricing import Tariff, link_price
-from .site_tables import apart_sets, bundles, cage_mates, floor_routes, slots_open
+from .site_tables import apart_sets, bundles, cage_mates, floor_routes, slots_of_racks, slots_open
 from .sizes import NodeRack, Size, device_sizes
 
 
@@ -47,6 +49,9 @@ class Sites:
     slots: int
     """Slots of a rack."""
     slot_ru: Ints
+    """Lowest unit of slot k in the highest rack."""
+    shift_ru: Ints
+    """[spot]: how many units higher the slots of a lower rack lie, so that the uppermost open one ends at its top."""
     block_devs: tuple[Ints, ...]
     block_pod: Ints
     block_load: Ints
@@ -56,11 +61,11 @@ class Sites:
     switch_dev: Ints
     switch_role: tuple[str, ...]
     switch_height_m: Floats
-    """[switch, k]: height of the ports of a switch in slot k."""
+    """[switch, k]: height of the ports of a switch in slot k of the highest rack."""
     open_slots: Ints
-    """[spot, load of the rack]: how many slots, from the top, switches may take there; load 0 is none, then those of `loads`."""
+    """[spot, load of the rack]: how many slots, from the top of the highest rack, switches may take there; load 0 is none, then those of `loads`."""
     free_slot: Mask
-    """[spot, k]: nothing stands there already."""
+    """[spot, k]: the rack is as high, and nothing stands there already."""
     fixed_block: Ints
     """Spot of each block that must not move, -1 for others."""
     fixed_switch: Ints
@@ -145,8 +150,7 @@ def make_sites(
     of_block = [(len(b), racks[profile[b[0]]].size) for b in blocks]
     loads = tuple(dict.fromkeys(of_block))
     pitch = int(height[switch_dev].max(initial=1))
-    slots = hall.limits.height_ru // pitch
-    slot_ru = hall.limits.height_ru - pitch * (np.arange(slots) + 1) + 1
+    slots, slot_ru, shift_ru = slots_of_racks(hall, spots, pitch)
     base_m, fall = floor_routes(topology, hall, spots)
     units = wishes.taken.copy()
     spot_of = np.full(topology.devices.height, -1, np.int64)
@@ -157,14 +161,19 @@ def make_sites(
         for dev in np.flatnonzero(kept.mask).tolist():
             units[spot_of[dev], kept.ru[dev] - 1 : kept.ru[dev] - 1 + height[dev]] = True
     fixed_block = np.array([spot_of[b].max(initial=-1) for b in blocks], np.int64)
-    nearest = np.array([int(np.argmin(np.abs(slot_ru - ru))) for ru in (kept.ru[switch_dev].tolist() if kept else ())], np.int64)
-    fixed_switch = np.where(spot_of[switch_dev] >= 0, spot_of[switch_dev] * slots + nearest, -1) if kept else np.full(len(switch_dev), -1, np.int64)
-    at = np.maximum(slot_ru[:, None] - 1 + np.arange(pitch)[None, :], 0)
+    fixed_switch = np.full(len(switch_dev), -1, np.int64)
+    if kept is not None:
+        stands = spot_of[switch_dev]
+        away_ru = np.abs(slot_ru[None, :] + shift_ru[stands][:, None] - kept.ru[switch_dev][:, None])
+        fixed_switch = np.where(stands >= 0, stands * slots + np.argmin(away_ru, axis=1), -1)
+    lowest = slot_ru[None, :] + shift_ru[:, None]
+    at = np.clip(lowest[:, :, None] - 1 + np.arange(pitch), 0, hall.highest_ru - 1)
     tops = [nodes * size.height_ru for nodes, size in of_block]
     block_load = np.array([loads.index(load) + 1 for load in of_block], np.int64)
     may_block = np.array([wishes.may[b].all(axis=0) & ~units[:, :top].any(axis=1) for b, top in zip(blocks, tops, strict=True)]).reshape(len(blocks), len(spots))
-    open_slots = slots_open(topology, hall, wishes, slot_ru, loads, cap)
-    may_block &= wishes.block_here[None, :]
+    open_slots = slots_open(topology, hall, spots, wishes, lowest, loads, cap)
+    firsts = np.array([b[0] for b in blocks], np.int64)
+    may_block &= wishes.block_here[None, :] & liquid_here(topology, hall, firsts, spots)
     may_block &= np.array([open_slots[:, load] >= 0 for load in block_load.tolist()]).reshape(may_block.shape)
     to_blocks, to_switches = bundles(topology, tariff, blocks, switch_dev, links)
     return Sites(
@@ -174,6 +183,7 @@ def make_sites(
         fall=fall,
         slots=slots,
         slot_ru=slot_ru,
+        shift_ru=shift_ru,
         block_devs=tuple(blocks),
         block_pod=np.array(pods, np.int64),
         block_load=block_load,
@@ -182,11 +192,11 @@ def make_sites(
         switch_role=tuple(role[d] for d in switch_dev.tolist()),
         switch_height_m=(slot_ru[None, :] - 1 + height[switch_dev][:, None] / 2) * RACK_UNIT_M,
         open_slots=np.maximum(open_slots, 0),
-        free_slot=np.asarray(~units[:, at].any(axis=2)),
+        free_slot=np.asarray(~units[np.arange(len(spots))[:, None, None], at].any(axis=2) & (lowest >= 1)),
         fixed_block=fixed_block,
         fixed_switch=fixed_switch,
         apart=apart_sets(topology, switch_dev),
-        switch_may=wishes.may[switch_dev],
+        switch_may=wishes.may[switch_dev] & liquid_here(topology, hall, switch_dev, spots),
         block_may=may_block,
         steps=tuple(link_price(kind, tariff.priced) for kind in tariff.kinds),
         mates=cage_mates(topology, tariff, blocks, links),
@@ -202,7 +212,7 @@ def positions_of(sites: Sites, state: State, count: int) -> tuple[Ints, Ints]:
         position[devs] = sites.spots[spot]
         ru[devs] = 1 + np.arange(len(devs)) * sites.loads[load - 1][1].height_ru
     position[sites.switch_dev] = sites.spots[state.slot_of_switch // sites.slots]
-    ru[sites.switch_dev] = sites.slot_ru[state.slot_of_switch % sites.slots]
+    ru[sites.switch_dev] = sites.slot_ru[state.slot_of_switch % sites.slots] + sites.shift_ru[state.slot_of_switch // sites.slots]
     return position, ru
 
 

@@ -1,32 +1,29 @@
-"""What a device takes of a rack (units, power, weight), and how many of a kind one rack allows."""
+"""What a device takes of a rack: units, power, weight, heat to the air; and how many of a size one rack allows."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
-from ..fabric.tables import SWITCHES
+from ..fabric.hall_spec import HallSpec
 from ..fabric.topology import Topology
 from ..problems import Problem
-from ..vendors.catalog import Catalog
-from ..vendors.models import Node, Switch
-from .hall import RackLimits
+from ..vendors.models import Switch
+from .racks import RackLimits
 from .tables import SIZES
 
-NO_LIMIT = int(np.iinfo(np.int32).max)
-"""More devices than any rack or cluster has."""
-
-HIGHEST = {"power": "highest power", "weight": "weight"}
+HIGHEST = {"power": "highest power", "weight": "weight", "air": "share of heat that goes to the air"}
 
 
 class Size(NamedTuple):
-    """Height in rack units, highest power in W, weight in kg."""
+    """Height in rack units, highest power in W, weight in kg, heat to the air in W, and whether liquid must cool it."""
 
     height_ru: int
     power_w: float
     weight_kg: float
+    air_w: float = 0.0
+    liquid: bool = False
 
 
 class Allowed(NamedTuple):
@@ -35,15 +32,37 @@ class Allowed(NamedTuple):
     by_height: int
     by_power: int
     by_weight: int
+    by_cooling: int
+
+
+MANY = 1_000_000
+"""More devices than any rack has room for: what a limit that is none allows."""
 
 
 def allowed(limits: RackLimits, size: Size) -> Allowed:
     """Count how many devices of one size each limit allows."""
     return Allowed(
-        limits.height_ru // size.height_ru if size.height_ru else NO_LIMIT,
-        int((limits.power_w + 1e-6) // size.power_w) if size.power_w else NO_LIMIT,
-        int((limits.weight_kg + 1e-6) // size.weight_kg),
+        limits.height_ru // size.height_ru if size.height_ru else MANY,
+        int((limits.power_w + 1e-6) // size.power_w) if size.power_w else MANY,
+        int((limits.bears_kg + 1e-6) // size.weight_kg),
+        0 if size.liquid and not limits.liquid else int(min(MANY, (limits.air_w + 1e-6) / max(size.air_w, 1e-6))),
     )
+
+
+def misfits(limits: RackLimits, size: Size) -> list[str]:
+    """Say in a few words by which limits of a rack a single device is too much, and by how much; empty when it fits."""
+    over = []
+    if size.height_ru > limits.height_ru:
+        over.append(f"{size.height_ru} U in {limits.height_ru} U, {size.height_ru - limits.height_ru} U too high")
+    for need, limit, word in ((size.power_w, limits.power_w, "drawn"), (size.air_w, limits.air_w, "to the air")):
+        if need > limit + 1e-6:
+            over.append(f"{kilo(need)} kW {word} of {kilo(limit)} kW, {kilo(need - limit)} kW too much")
+    for limit, word in ((limits.weight_kg, "rack"), (limits.floor_kg, "floor")):
+        if size.weight_kg > limit + 1e-6:
+            over.append(f"{size.weight_kg:,g} kg on a {word} that bears {limit:,g} kg, {round(size.weight_kg - limit, 3):,g} kg too heavy")
+    if size.liquid and not limits.liquid:
+        over.append("cooled by liquid, which does not reach it")
+    return over
 
 
 def kinds(topology: Topology) -> pl.DataFrame:
@@ -69,7 +88,9 @@ def assumptions(topology: Topology) -> list[Problem]:
     found: dict[tuple[str, str], Problem] = {}
     for profile, _, model in kinds(topology).iter_rows():
         for datum, text, field in _size(topology, profile)[1]:
-            fix = f"set hall.{field} to your figure, or add it to the part's file"
+            if datum == "air" and not cooling_is_limited(topology.design.hall):
+                continue
+            fix = f"set hall.{field} to your figure, or add it to the part's file" if field else f"add {datum}_percent to the part's file"
             found.setdefault((model, datum), Problem(f"{datum}-assumed", model, f"{HIGHEST[datum]} not known: {text} each taken", "", fix, "warning"))
     return list(found.values())
 
@@ -88,27 +109,23 @@ def _size(topology: Topology, profile: str) -> tuple[Size, list[tuple[str, str, 
         field = f"assumed_{kind}_weight_kg"
         weight_kg = getattr(spec, field)
         assumed.append(("weight", f"{weight_kg:,g} kg", field))
-    return Size(part.height_ru, power_w, weight_kg), assumed
+    percent = 100.0 if part.cooling == "air" else part.air_percent
+    if percent is None:
+        percent, field = (spec.assumed_air_percent, "assumed_air_percent") if part.cooling == "liquid" else (100.0, "")
+        assumed.append(("air", f"{percent:,g} %", field))
+    return Size(part.height_ru, power_w, weight_kg, power_w * percent / 100, part.cooling != "air"), assumed
 
 
-def too_big(topology: Topology, limits: RackLimits, catalog: Catalog) -> list[Problem]:
-    """Return every limit of a rack that is below a single device."""
-    problems: dict[tuple[str, str], Problem] = {}
-    for (_, role, model), size in kind_sizes(topology).items():
-        one = f"one {model} ({role})"
-        if size.height_ru > limits.height_ru:
-            fitting = [r.model for r in catalog.racks.values() if r.height_ru >= size.height_ru]
-            fix = f"choose a rack type of at least {size.height_ru} U" + (f": {', '.join(fitting)}" if fitting else "")
-            problems.setdefault((model, "height"), Problem("rack-height", "hall.rack", f"{one} takes {size.height_ru} U, a rack has {limits.height_ru} U", "", fix))
-        if size.power_w > limits.power_w + 1e-6:
-            what = f"{one} draws {kilo(size.power_w)} kW, a rack may draw {kilo(limits.power_w)} kW"
-            fix = f"raise hall.rack_power_kw to {kilo(size.power_w)} or more, or choose a rack type with more power"
-            problems.setdefault((model, "power"), Problem("rack-power", "hall.rack_power_kw", what, "", fix))
-        if size.weight_kg > limits.weight_kg + 1e-6:
-            what = f"{one} weighs {size.weight_kg:,g} kg, a rack may hold {limits.weight_kg:,g} kg"
-            fix = f"raise hall.rack_weight_kg to {size.weight_kg:,g} or more, or choose a rack type that bears more"
-            problems.setdefault((model, "weight"), Problem("rack-weight", "hall.rack_weight_kg", what, "", fix))
-    return list(problems.values())
+def cooling_is_limited(spec: HallSpec) -> bool:
+    """True when the hall says of any rack or row how much heat the air takes."""
+    return spec.rack_cooling_kw is not None or any(r.rack_cooling_kw is not None or r.cooling_kw is not None for r in spec.rows)
+
+
+def arranging_limits(topology: Topology, limits: RackLimits) -> RackLimits:
+    """Limits of height, power and weight that keep those of cooling and floor too, whatever of the plan stands in the rack."""
+    share = max((size.air_w / size.power_w for size in kind_sizes(topology).values()), default=1.0)
+    power_w = min(limits.power_w, limits.air_w / share) if share else limits.power_w
+    return RackLimits(limits.height_ru, power_w, limits.bears_kg)
 
 
 class NodeRack(NamedTuple):
@@ -117,70 +134,11 @@ class NodeRack(NamedTuple):
     size: Size
     per_rack: int
 
-
-def node_racks(topology: Topology, limits: RackLimits) -> tuple[dict[str, NodeRack], list[Problem]]:
-    """Profile -> how its nodes fill racks, each kind in racks of its own.
-
-    As many as the hall asks, else the largest published number that fits, else as many as fit; at least 1.
-    The problems say when the number asked for does not fit, or when no published one does.
-    """
-    racks, problems = {}, []
-    for (profile, role, _), size in kind_sizes(topology).items():
-        if role == "node":
-            per_rack, found = _nodes_in_a_rack(topology, limits, profile, size)
-            racks[profile] = NodeRack(size, per_rack)
-            problems += found
-    return racks, list(dict.fromkeys(problems))
-
-
-def _nodes_in_a_rack(topology: Topology, limits: RackLimits, profile: str, size: Size) -> tuple[int, list[Problem]]:
-    fit = allowed(limits, size)
-    most = max(1, min(fit))
-    reason = (
-        f"{size.height_ru} U each in {limits.height_ru} U: {fit.by_height}; {kilo(size.power_w)} kW each in {kilo(limits.power_w)} kW: {fit.by_power}; "
-        f"{size.weight_kg:,g} kg each in {limits.weight_kg:,g} kg: {fit.by_weight}"
-    )
-    asked = topology.design.hall.nodes_per_rack
-    if asked != "auto":
-        if min(fit) and asked > most:
-            fix = f"set hall.nodes_per_rack to {most} or less, or {raise_limits(limits, size, asked)}"
-            return most, [Problem("nodes-per-rack", "hall.nodes_per_rack", f"{asked} nodes in a rack asked for, {most} fit", reason, fix)]
-        return asked, []
-    part = topology.profiles[profile].part
-    published = part.per_rack if isinstance(part, Node) else ()
-    fitting = [n for n in published if n <= most]
-    if published and not fitting and min(fit):
-        what = f"{most} nodes in a rack; published are {', '.join(map(str, sorted(set(published))))}"
-        return most, [Problem("nodes-per-rack", "hall", what, reason, raise_limits(limits, size, min(published)), "note")]
-    return max(fitting, default=most), []
-
-
-def switches_cap(topology: Topology, limits: RackLimits) -> tuple[int, list[Problem]]:
-    """Most devices of a network rack as the hall asks; warns when U, power or weight allow fewer."""
-    asked = topology.design.hall.switches_per_rack
-    if asked == "auto":
-        return NO_LIMIT, []
-    problems = {}
-    for (_, role, model), size in kind_sizes(topology).items():
-        fit = allowed(limits, size)
-        if role in SWITCHES and min(fit) < asked:
-            what = f"{asked} switches in a rack asked for, {min(fit)} of {model} fit"
-            why = f"by height {fit.by_height}, by power {fit.by_power}, by weight {fit.by_weight}"
-            fix = f"set hall.switches_per_rack to {max(1, min(fit))}, or {raise_limits(limits, size, asked)}"
-            problems[model] = Problem("switches-per-rack", "hall.switches_per_rack", what, why, fix, "warning")
-    return asked, list(problems.values())
-
-
-def raise_limits(limits: RackLimits, size: Size, count: int) -> str:
-    """Return the advice that makes room for `count` devices of a size in one rack."""
-    advice = []
-    if count * size.height_ru > limits.height_ru:
-        advice.append(f"choose a rack type of {count * size.height_ru} U")
-    if count * size.power_w > limits.power_w + 1e-6:
-        advice.append(f"raise hall.rack_power_kw to {kilo(count * size.power_w)}")
-    if count * size.weight_kg > limits.weight_kg + 1e-6:
-        advice.append(f"raise hall.rack_weight_kg to {count * size.weight_kg:,g}")
-    return " and ".join(advice)
+    @property
+    def whole(self) -> Size:
+        """What a full rack takes."""
+        size, n = self.size, self.per_rack
+        return Size(n * size.height_ru, n * size.power_w, n * size.weight_kg, n * size.air_w, size.liquid)
 
 
 def kilo(value: float) -> str:

@@ -93,7 +93,7 @@ def _one_pod(
             strangers[number] += 1
     here = replace(wishes, taken=taken, power_w=power_w, weight_kg=weight_kg, switches_here=np.maximum(np.minimum(wishes.switches_here, ground.cap) - strangers, 0))
     sites = make_sites(topology, hall, tariff, ground.racks, ground.cap, here, None, Zone(devices, free, links))
-    parts = (sites.base_m, sites.fall, sites.free_slot, sites.open_slots, sites.block_load, sites.block_may, sites.switch_may, *sites.to_blocks, *sites.to_switches)
+    parts = (sites.base_m, sites.fall, sites.shift_ru, sites.free_slot, sites.open_slots, sites.block_load, sites.block_may, sites.switch_may, *sites.to_blocks, *sites.to_switches)
     key = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
     if key not in known:
         start = state_of(sites, position, ru)

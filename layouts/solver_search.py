@@ -26,7 +26,7 @@ def state_of(sites: Sites, position: Ints, ru: Ints) -> State | None:
     slots = []
     for dev in sites.switch_dev.tolist():
         spot = spot_at[int(position[dev])]
-        near = np.argsort(np.abs(sites.slot_ru - int(ru[dev])), kind="stable")
+        near = np.argsort(np.abs(sites.slot_ru + sites.shift_ru[spot] - int(ru[dev])), kind="stable")
         slot = next((spot * sites.slots + int(k) for k in near if spot * sites.slots + int(k) not in taken), None)
         if slot is None:
             return None

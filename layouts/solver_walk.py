@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .hall import Floats, Ints, Mask
+from .hall import RACK_UNIT_M, Floats, Ints, Mask
 from .sites import Sites, State
 
 CALL = 7_000
@@ -75,7 +75,7 @@ def pair_cost(board: Board, kind: int, height_class: int, other_class: int, othe
     missing = np.unique(others[~known[others]])
     if len(missing):
         slot_spot, heights = _slots(board, height_class)
-        other_heights = board.heights[other_class][missing % s.slots]
+        other_heights = _heights_m(board, other_class, missing)
         table[missing] = s.cost(kind, s.route_m(slot_spot[None, :], heights[None, :], (missing // s.slots)[:, None], other_heights[:, None]))
         known[missing] = True
         board.work += len(missing) * s.slot_count * 4
@@ -84,7 +84,13 @@ def pair_cost(board: Board, kind: int, height_class: int, other_class: int, othe
 
 def _slots(board: Board, height_class: int) -> tuple[Ints, Floats]:
     slot = np.arange(board.sites.slot_count)
-    return slot // board.sites.slots, board.heights[height_class][slot % board.sites.slots]
+    return slot // board.sites.slots, _heights_m(board, height_class, slot)
+
+
+def _heights_m(board: Board, height_class: int, slot: Ints) -> Floats:
+    """Heights of the ports of a switch in slots."""
+    s = board.sites
+    return np.asarray(board.heights[height_class][slot % s.slots] + s.shift_ru[slot // s.slots] * RACK_UNIT_M, np.float64)
 
 
 def slot_costs(board: Board, state: State, devices: Ints) -> tuple[Floats, Ints]:

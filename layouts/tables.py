@@ -15,6 +15,17 @@ POSITIONS: dict[str, pl.DataType] = {
     "x_m": pl.Float64(),  # middle of the position
     "y_m": pl.Float64(),
     "blocked": pl.Boolean(),  # no rack can stand there
+    "type": pl.String(),  # rack type of the catalog
+    "height_ru": pl.Int32(),  # units of the rack
+    "power_w": pl.Float64(),  # limits of the rack; infinite where there is none
+    "weight_kg": pl.Float64(),
+    "floor_kg": pl.Float64(),  # what the floor bears of what stands in the rack
+    "air_w": pl.Float64(),  # heat that the air takes from the rack
+    "row_air_w": pl.Float64(),  # the same of all racks of the row together
+    "liquid": pl.Boolean(),  # liquid-cooled parts may stand there
+    "width_m": pl.Float64(),  # of the rack
+    "depth_m": pl.Float64(),
+    "outer_m": pl.Float64(),  # outer height of the rack
 }
 
 SIZES: dict[str, pl.DataType] = {
@@ -22,6 +33,8 @@ SIZES: dict[str, pl.DataType] = {
     "height_ru": pl.Int32(),
     "power_w": pl.Float64(),  # highest draw, or the hall's assumed figure
     "weight_kg": pl.Float64(),  # without modules, or the hall's assumed figure
+    "air_w": pl.Float64(),  # heat that goes to the air
+    "liquid": pl.Boolean(),  # liquid must be there to cool it
 }
 
 RACKS: dict[str, pl.DataType] = {
@@ -36,6 +49,7 @@ RACKS: dict[str, pl.DataType] = {
     "weight_kg": pl.Float64(),
     "height_ru": pl.Int32(),  # units the rack has
     "reserved": pl.Boolean(),  # only future devices stand in it
+    "type": pl.String(),  # rack type of the catalog
 }
 
 PLACES: dict[str, pl.DataType] = {

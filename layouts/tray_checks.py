@@ -32,8 +32,7 @@ def _too_many(hall: Hall) -> Iterator[Problem]:
 
 def _in_racks(hall: Hall) -> Iterator[Problem]:
     """Trays that hang lower than the racks they pass over."""
-    x, y = (hall.positions[c].to_numpy()[hall.free] for c in ("x_m", "y_m"))
-    wide, deep = hall.rack_width_m / 2, hall.rack_depth_m / 2
+    x, y, wide, deep = (hall.positions[c].to_numpy()[hall.free] * part for c, part in (("x_m", 1), ("y_m", 1), ("width_m", 0.5), ("depth_m", 0.5)))
     for i, tray in enumerate(hall.trays):
         if tray.above_m >= -EPS_M:
             continue

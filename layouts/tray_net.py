@@ -216,8 +216,8 @@ def place_of(key: Ints) -> tuple[Ints, Ints]:
     return tray, key - (tray << 36) - (1 << 35)
 
 
-def tray_net(trays: Sequence[Tray], x_m: Floats, y_m: Floats, width_m: float, depth_m: float) -> TrayNet:
-    """Join the trays where they meet and hang positions (middles `x_m`, `y_m`) on those that pass over their racks.
+def tray_net(trays: Sequence[Tray], x_m: Floats, y_m: Floats, width_m: Floats, depth_m: Floats) -> TrayNet:
+    """Join the trays where they meet and hang positions (middles `x_m`, `y_m`, racks of that width and depth) on those that pass over their racks.
 
     A position hangs on the tray nearest to its middle, the lowest of several, then the first.
     """
@@ -226,7 +226,7 @@ def tray_net(trays: Sequence[Tray], x_m: Floats, y_m: Floats, width_m: float, de
     every = np.arange(len(trays))
     key = np.unique(np.concatenate([key_of(met[:, 0], met[:, 2]), key_of(met[:, 1], met[:, 3]), key_of(every, runs.begin), key_of(every, runs.end)]))
     node_tray, node_at = place_of(key)
-    tray, at, side_x, side_y = hang(runs, micrometres(x_m), micrometres(y_m), micrometres([width_m / 2, depth_m / 2]))
+    tray, at, side_x, side_y = hang(runs, micrometres(x_m), micrometres(y_m), np.stack([micrometres(width_m / 2), micrometres(depth_m / 2)]))
     drop = key_of(np.maximum(tray, 0), at)
     right = np.clip(np.searchsorted(key, drop), 0, max(len(key) - 1, 0))
     left = np.where(len(key) and key[right] == drop, right, np.maximum(right - 1, 0)) if len(key) else right
@@ -234,7 +234,7 @@ def tray_net(trays: Sequence[Tray], x_m: Floats, y_m: Floats, width_m: float, de
 
 
 def hang(runs: Runs, x: Ints, y: Ints, half: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """For positions (middles and half width and depth, in micrometres) their tray, the place on it, and how far it is beside their middle."""
+    """For positions (middles and [half width, half depth], in micrometres) their tray, the place on it, and how far it is beside their middle."""
     n = len(x)
     tray, at, best = np.full(n, -1), np.zeros(n, np.int64), np.full(n, np.iinfo(np.int64).max)
     side = np.zeros((2, n), np.int64)

@@ -10,8 +10,11 @@ import polars as pl
 import yaml
 
 from .. import __version__
+from ..fabric.hall_spec import RowSpec
 from ..fabric.tenant_numbers import shown
-from ..layouts.sizes import node_racks
+from ..layouts.fill import node_racks
+from ..layouts.rack_choice import whole_racks
+from ..layouts.racks import rack_types
 from ..vendors.models import Switch
 from . import DEFAULTS, Options
 
@@ -87,14 +90,16 @@ def _switch_os(plan: Plan) -> str | None:
 
 
 def _hall_choices(plan: Plan) -> dict[str, Any]:
-    """Limits and fill of the racks, and the rows of a hall that was made to fit."""
+    """Limits and fill of the racks, and the rows: those of a hall that was made to fit, or those of the design with the limits that whole racks of trays ask for."""
     hall = plan.placement.hall
     choices: dict[str, Any] = {"rack_power_kw": round(hall.limits.power_w / 1000, 6), "rack_weight_kg": hall.limits.weight_kg}
-    kinds, notes = node_racks(plan.topology, hall.limits)
+    kinds, notes = node_racks(plan.topology, hall.stands)
     numbers = {kind.per_rack for kind in kinds.values()}
     if not notes and len(numbers) == 1:
         choices["nodes_per_rack"] = numbers.pop()
-    if not plan.design.hall.rows:
-        rows = hall.positions.group_by("row", maintain_order=True).agg(pl.len().alias("racks"), pl.col("x_m").first() - hall.rack_width_m / 2, pl.col("y_m").first())
-        choices["rows"] = [{"name": name, "racks": racks, "x_m": round(x_m, 6), "y_m": y_m, "blocked": [], "room": None} for name, racks, x_m, y_m in rows.iter_rows()]
+    rows = whole_racks(plan.topology, rack_types(plan.design.hall, plan.catalog))[0].rows
+    if not rows:
+        made = hall.positions.group_by("row", maintain_order=True).agg(pl.len().alias("racks"), pl.col("x_m").first() - hall.rack_width_m / 2, pl.col("y_m").first())
+        rows = tuple(RowSpec(name=name, racks=racks, x_m=round(x_m, 6), y_m=y_m) for name, racks, x_m, y_m in made.iter_rows())
+    choices["rows"] = [row.model_dump(mode="json") for row in rows]
     return choices

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
+import polars as pl
+
 from ..layouts.boxes import Box, box_of, overlap, tray_box
 from ..layouts.hall import Hall
 from .svg import BLUE, FAINT, INK, RULE, Point, line, rect, text, text_width
@@ -29,6 +31,10 @@ class Spot:
     at: Point
     kind: str
     """node, network, reserved, blocked or free."""
+    size: Point
+    """Width and depth in pixels."""
+    type: str
+    """Rack type and its units, where racks of the hall differ."""
     roles: str = ""
     pods: tuple[int, ...] = ()
 
@@ -40,7 +46,6 @@ class Floor:
     scale: float
     origin: Point
     """Where x_m = y_m = 0 lies."""
-    rack: Point
     rows: dict[int, tuple[str, float, float, float]]
     """Row number -> name, left end, right end, middle."""
     rooms: dict[int, str]
@@ -57,9 +62,8 @@ class Floor:
 
 def ground(hall: Hall) -> tuple[float, float, float, float]:
     """Corner and size, in metres, of the ground that positions, trays, rooms and obstacles cover."""
-    x, y = hall.positions["x_m"].to_numpy(), hall.positions["y_m"].to_numpy()
-    wide, deep = hall.rack_width_m / 2, hall.rack_depth_m / 2
-    boxes = [(float(x.min()) - wide, float(y.min()) - deep, float(x.max()) + wide, float(y.max()) + deep)]
+    x, y, wide, deep = (hall.positions[c].to_numpy() for c in ("x_m", "y_m", "width_m", "depth_m"))
+    boxes = [(float((x - wide / 2).min()), float((y - deep / 2).min()), float((x + wide / 2).max()), float((y + deep / 2).max()))]
     boxes += [(m, boxes[0][1], m, boxes[0][3]) for m in hall.cross_trays_x_m]
     boxes += [*(box_of(room) for room in hall.rooms), *(box_of(one) for one in hall.obstacles), *(tray_box(tray) for tray in hall.trays if hall.listed)]
     left, top, right, bottom = (pick(box[k] for box in boxes) for k, pick in enumerate((min, min, max, max)))
@@ -78,22 +82,27 @@ def floor_of(hall: Hall, scale: float, corner: Point) -> Floor:
     origin = (corner[0] - left * scale, corner[1] - top * scale)
     rows, rooms = {}, {}
     for (row_no, name), row in hall.positions.group_by("row_no", "row", maintain_order=True):
-        x, y = row["x_m"].to_numpy(), float(row["y_m"][0])
-        ends = [float(x.min()) - hall.rack_width_m / 2, float(x.max()) + hall.rack_width_m / 2]
+        x, half, y = row["x_m"].to_numpy(), row["width_m"].to_numpy() / 2, float(row["y_m"][0])
+        ends = [float((x - half).min()), float((x + half).max())]
         rows[int(str(row_no))] = (str(name), origin[0] + ends[0] * scale, origin[0] + ends[1] * scale, origin[1] + y * scale)
         begin = (float(x[0]), y, float(x[0]) + 0.01, y + 0.01)
         rooms[int(str(row_no))] = next((room.name for room in hall.rooms if overlap(begin, box_of(room))), "")
     high = (corner[0] + width_m * scale, corner[1] + depth_m * scale)
-    return Floor(scale, origin, (hall.rack_width_m * scale, hall.rack_depth_m * scale), rows, rooms, corner, high)
+    return Floor(scale, origin, rows, rooms, corner, high)
+
+
+SPOT = ("rack", "row_no", "position", "x_m", "y_m", "blocked", "width_m", "depth_m", "type", "height_ru")
+"""Columns of the hall's positions that a spot is drawn from."""
 
 
 def spots_of(hall: Hall, floor: Floor) -> list[Spot]:
     """Return every position of the hall, free or blocked."""
-    wide, deep = floor.rack
-    return [
-        Spot(rack, row_no, position, (floor.origin[0] + x * floor.scale - wide / 2, floor.origin[1] + y * floor.scale - deep / 2), "blocked" if blocked else "free")
-        for rack, row_no, position, x, y, blocked in hall.positions.select("rack", "row_no", "position", "x_m", "y_m", "blocked").iter_rows()
-    ]
+    differ, scale = hall.positions["type"].n_unique() > 1, floor.scale
+    spots = []
+    for rack, row_no, position, x, y, blocked, wide, deep, model, units in hall.positions.select(SPOT).iter_rows():
+        at = (floor.origin[0] + (x - wide / 2) * scale, floor.origin[1] + (y - deep / 2) * scale)
+        spots.append(Spot(rack, row_no, position, at, "blocked" if blocked else "free", (wide * scale, deep * scale), f"{model}, {units} U" if differ else ""))
+    return spots
 
 
 def front(floor: Floor, row_no: int) -> int:
@@ -118,14 +127,15 @@ class Aisle(NamedTuple):
 def aisles_of(hall: Hall, floor: Floor) -> list[Aisle]:
     """The ground between neighbouring rows of a room, cold where fronts face; its words stand clear of trays and obstacles."""
     found = []
+    depth_m = dict(hall.positions.group_by("row_no").agg(pl.col("depth_m").max()).iter_rows())
     for (a_no, a), (b_no, b) in pairwise(floor.rows.items()):
-        upper, lower = sorted((a[3], b[3]))
-        top, bottom = upper + floor.rack[1] / 2, lower - floor.rack[1] / 2
+        (upper, upper_m), (lower, lower_m) = sorted(((a[3], depth_m[a_no]), (b[3], depth_m[b_no])))
+        top, bottom = upper + upper_m * floor.scale / 2, lower - lower_m * floor.scale / 2
         left, right = max(a[1], b[1]), min(a[2], b[2])
         crowded = any(upper < row[3] < lower and row[1] < right and row[2] > left for no, row in floor.rows.items() if no not in (a_no, b_no))
         if bottom - top < 4 or right <= left or crowded or floor.rooms[a_no] != floor.rooms[b_no]:
             continue
-        words = f"{'cold' if a_no % 2 == 0 else 'hot'} aisle, {abs(b[3] - a[3]) / floor.scale - hall.rack_depth_m:.2f} m"
+        words = f"{'cold' if a_no % 2 == 0 else 'hot'} aisle, {(bottom - top) / floor.scale:.2f} m"
         (begin, end), (high, low) = _clear(hall, floor, (left, top, right, bottom))
         size = min(13.0, (low - high) * 0.6)
         at = ((begin + end) / 2, (high + low) / 2 + size * 0.36)
@@ -193,8 +203,7 @@ def obstacles(hall: Hall, floor: Floor) -> list[str]:
 
 def rack_names(spots: Sequence[Spot], floor: Floor, halo: bool) -> list[str]:
     """Write the name of each position a rack can take; in narrow ones of every fifth and those at the ends. A halo parts it from trays."""
-    wide, deep = floor.rack
-    each = text_width("A00", 8) <= wide - 2
+    each = text_width("A00", 8) <= min(spot.size[0] for spot in spots) - 2
     parts = []
     for row_no, members in groupby(spots, key=lambda s: s.row_no):
         row = list(members)
@@ -204,6 +213,7 @@ def rack_names(spots: Sequence[Spot], floor: Floor, halo: bool) -> list[str]:
             if not each and i == len(row) - 1 and spot.position % 5 < 3 and i > 0 and spot.position % 5:
                 continue
             if spot.kind != "blocked":
+                wide, deep = spot.size
                 y = spot.at[1] + deep / 2 + front(floor, row_no) * deep * 0.27 + 4
                 size, room = (11.0, wide - 3) if each else (8.0, 2.6 * wide)
                 parts.append(text((spot.at[0] + wide / 2, y), spot.rack, size, anchor="middle", colour=FAINT if spot.kind == "free" else INK, halo=halo or not each, width=room))
@@ -212,7 +222,7 @@ def rack_names(spots: Sequence[Spot], floor: Floor, halo: bool) -> list[str]:
 
 def stand(spot: Spot, floor: Floor, fill: str, words: str) -> list[str]:
     """Draw one position: the rack in its colour with its front, or that it is free or blocked; `words` are shown under the pointer."""
-    (x, y), (wide, deep) = spot.at, floor.rack
+    (x, y), (wide, deep) = spot.at, spot.size
     free = spot.kind == "free"
     parts = [rect((x, y), (wide, deep), fill, stroke=RULE if free else INK, thick=0.8, dash="2 2" if free else "", hover=words)]
     if spot.kind == "blocked":

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+import polars as pl
 
 from ..layouts.boxes import Box, box_of, tray_box
 from ..layouts.hall import Hall
@@ -65,10 +66,10 @@ def labels(hall: Hall, floor: Floor) -> list[str]:
 
 def _written(hall: Hall, floor: Floor) -> Iterator[Box]:
     """What is on the page already: racks, row names, obstacles, walls, words in aisles, marks of joints."""
-    deep = floor.rack[1]
     steps = [at for at, _, _ in marks(hall, floor)]
-    for name, left, right, middle in floor.rows.values():
-        end = _beside(steps, left, middle)
+    depth_m = dict(hall.positions.group_by("row_no").agg(pl.col("depth_m").max()).iter_rows())
+    for row_no, (name, left, right, middle) in floor.rows.items():
+        end, deep = _beside(steps, left, middle), depth_m[row_no] * floor.scale
         yield left, middle - deep / 2, right, middle + deep / 2
         yield end - 5 - text_width(name, 11), middle - 8, end, middle + 8
     for one in hall.obstacles:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import polars as pl
+
 from ..layouts.hall import Hall
 from .hall_floor import AROUND, Floor, Spot, aisles, floor_of, ground, obstacles, rack_names, scale_of, sizes, spots_of, stand, walls
 from .hall_labels import labels, row_names
@@ -105,4 +107,12 @@ def extent(hall: Hall) -> str:
     """Say how large the hall and its racks are."""
     _, _, width_m, depth_m = ground(hall)
     what = "The hall covers" if hall.rooms or hall.listed or hall.obstacles else "Rows cover"
-    return f"{what} {width_m:.2f} m x {depth_m:.2f} m; a rack is {hall.rack_width_m:g} m wide and {hall.rack_depth_m:g} m deep. Drawn to scale."
+    return f"{what} {width_m:.2f} m x {depth_m:.2f} m; {_racks_are(hall.positions)}. Drawn to scale."
+
+
+def _racks_are(positions: pl.DataFrame) -> str:
+    """Say how wide and deep a rack is, and how high, type by type, where types differ."""
+    types = positions.select("type", "height_ru", "width_m", "depth_m").unique(maintain_order=True).rows()
+    if len(types) <= 1:
+        return "".join(f"a rack is {wide:g} m wide and {deep:g} m deep" for _, _, wide, deep in types)
+    return "racks are " + ", ".join(f"{model} ({units} U, {wide:g} m wide, {deep:g} m deep)" for model, units, wide, deep in types)

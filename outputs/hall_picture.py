@@ -77,7 +77,7 @@ def _rack(spot: Spot, floor: Floor) -> list[str]:
         "network": f"network rack ({spot.roles})",
         "node": f"node rack ({spot.roles})",
     }
-    words = f"{spot.rack}: {what[spot.kind]}" + (f", SU {spans(spot.pods)}" if spot.pods else "")
+    words = f"{spot.rack}: {what[spot.kind]}" + (f", SU {spans(spot.pods)}" if spot.pods else "") + (f", {spot.type}" if spot.type else "")
     return stand(spot, floor, _fill(spot), words)
 
 
@@ -88,14 +88,14 @@ def _names(spots: Sequence[Spot], floor: Floor, halo: bool) -> list[str]:
         row = list(members)
         parts += rack_names(row, floor, halo)
         for words, run in groupby(row, key=_words):
-            parts += _run(words, list(run), front(floor, row_no), floor)
+            parts += _run(words, list(run), front(floor, row_no))
     return parts
 
 
-def _run(words: str, run: Sequence[Spot], side: int, floor: Floor) -> list[str]:
+def _run(words: str, run: Sequence[Spot], side: int) -> list[str]:
     """Write once, over neighbouring racks of one kind, what they are."""
-    wide, deep = floor.rack
-    room = run[-1].at[0] + wide - run[0].at[0] - 4
+    deep = run[0].size[1]
+    room = run[-1].at[0] + run[-1].size[0] - run[0].at[0] - 4
     lines = [words] if text_width(words, 10) <= room else words.split(" + ")
     if max(text_width(w, 5) for w in lines) > room or deep < 20 * len(lines):
         lines = ["net"] if run[0].kind == "network" and text_width("net", 5) <= room else []

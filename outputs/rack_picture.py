@@ -21,6 +21,8 @@ RACKS_MAX = 60
 """More racks than this are too many to draw one by one."""
 NETWORK_MAX = 24
 """Network racks drawn one by one beside folded node racks."""
+LIMITS_MAX = 4
+"""Different limits of racks that are told one by one."""
 UNIT, WIDTH, GUTTER, GAP = 12.0, 150.0, 22.0, 16.0
 """Height of a rack unit, width of a rack, room for unit numbers, and space between racks."""
 COLUMNS = 10
@@ -84,7 +86,7 @@ def _kinds(plan: Plan) -> list[Kind]:
     for rack in racks:
         key: tuple[object, ...] = (rack["rack"],)
         if len(racks) > RACKS_MAX and (rack["role"] == "node" or fold_network):
-            key = (rack["role"], *((d["ru"], d["height_ru"], d["role"], d["model"], d["present"]) for d in inside[rack["rack"]]))
+            key = (rack["role"], rack["type"], rack["height_ru"], *((d["ru"], d["height_ru"], d["role"], d["model"], d["present"]) for d in inside[rack["rack"]]))
         alike.setdefault(key, []).append(rack)
     return [Kind(tuple(members), tuple(inside[members[0]["rack"]])) for members in alike.values()]
 
@@ -101,15 +103,25 @@ def _lines(kinds: Sequence[Kind], folded: bool) -> list[list[Kind]]:
 
 
 def _facts(plan: Plan, kinds: Sequence[Kind]) -> list[str]:
-    racks, limits = plan.placement.racks, plan.placement.hall.limits
+    racks = plan.placement.racks
     built = racks.filter(~pl.col("reserved"))
     node, network = (int((built["role"] == role).sum()) for role in ("node", "network"))
     later = racks.height - built.height
     count = f"{plural(racks.height, 'rack')}: {node:,} with nodes, {network:,} with network only" + (f", {later:,} reserved for growth" if later else "")
-    most = f"{limits.height_ru} U, {limits.power_w / 1000:g} kW, {limits.weight_kg:,.0f} kg"
-    load = f"{racks['power_w'].sum() / 1000:,.1f} kW and {racks['weight_kg'].sum():,.0f} kg in all; a rack may hold {most}."
+    load = f"{racks['power_w'].sum() / 1000:,.1f} kW and {racks['weight_kg'].sum():,.0f} kg in all; {_may_hold(plan)}."
     drawn = f" {len(kinds):,} drawn, the {racks.height - len(kinds):,} others are filled like one of them: see the list below." if len(kinds) < racks.height else " All drawn."
     return [f"{count}.{drawn}", load + " Units count from 1 at the bottom; power is the highest draw."]
+
+
+def _may_hold(plan: Plan) -> str:
+    """Say what a rack may hold, type by type where they differ."""
+    used = plan.placement.racks.select("rack").join(plan.placement.hall.positions, on="rack", how="left", maintain_order="left")
+    limits = used.select("type", "height_ru", "power_w", pl.min_horizontal("weight_kg", "floor_kg")).unique(maintain_order=True).rows()
+    if len(limits) > LIMITS_MAX:
+        (low_ru, high_ru), (low_w, high_w), (low_kg, high_kg) = ((min(column), max(column)) for column in list(zip(*limits, strict=True))[1:])
+        return f"racks may hold {low_ru} to {high_ru} U, {low_w / 1000:g} to {high_w / 1000:g} kW, {low_kg:,.0f} to {high_kg:,.0f} kg"
+    most = [(model, f"{height_ru} U, {power_w / 1000:g} kW, {weight_kg:,.0f} kg") for model, height_ru, power_w, weight_kg in limits]
+    return f"a rack may hold {most[0][1]}" if len(most) == 1 else "racks may hold " + "; ".join(f"{model} {words}" for model, words in most)
 
 
 def _rack(kind: Kind, at: Point, units_of_shelf: int) -> list[str]:

@@ -142,7 +142,7 @@ def rack_sheet(plan: Plan) -> Sheet:
     columns = (
         *(Column("rack", "Rack", 8), Column("row", "Row", 6), Column("position", "Position", 9), Column("role", "Role", 10), Column("used_ru", "Used U", 8)),
         *(Column("height_ru", "Of U", 7), Column("power_w", "Power W", 11), Column("weight_kg", "Weight kg", 12), Column("x_m", "x m", 9), Column("y_m", "y m", 9)),
-        Column("reserved", "Kept for growth", 16),
+        *(Column("reserved", "Kept for growth", 16), Column("type", "Rack type", 12)),
     )
     table = tables.racks(plan).with_columns(pl.when("reserved").then(pl.lit("yes")).otherwise(pl.lit("")).alias("reserved"))
     return Sheet("Racks", "Racks", table, columns, notes=("Power and weight are of what is built now, at its highest draw.",))

@@ -211,6 +211,8 @@ class Switch(Part):
     airflow: Literal["p2c", "c2p", "both", "liquid", "unknown"] = "unknown"
     """p2c: power side to connector side; c2p: connector side to power side."""
     cooling: Literal["air", "liquid", "hybrid"] = "air"
+    air_percent: Annotated[float, Field(ge=0, le=100)] | None = None
+    """Share of the power of a liquid-cooled or hybrid part that heats the air."""
     management_ports: int = Field(default=1, ge=0)
     """RJ45 sockets of 1G for the out-of-band network; `management_cages` makes cages of them."""
     dedicated_ufm_port: bool = False
@@ -303,6 +305,8 @@ class Node(Part):
     """0 for what passes power on and draws none of its own, such as PDUs."""
     power_typical_w: Positive | None = None
     cooling: Literal["air", "liquid", "hybrid"] = "air"
+    air_percent: Annotated[float, Field(ge=0, le=100)] | None = None
+    """Share of the power of a liquid-cooled or hybrid part that heats the air."""
     nic: str = ""
     """NIC of the compute ports, for example ConnectX-8."""
     cages: tuple[NodeCage, ...] = Field(min_length=1)
@@ -497,6 +501,8 @@ class RackType(Part):
     power_w: Positive
     weight_kg: Positive
     """Load limit of the rack, its own weight not counted."""
+    own_weight_kg: Positive | None = None
+    """Weight of the empty rack; it counts where the floor has a limit."""
     width_mm: Positive
     depth_mm: Positive
     height_mm: Positive

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from railplan.fabric.tables import NONE
 from railplan.fabric.topology import Topology
 from railplan.layouts.arrangement import hang
-from railplan.layouts.hall import RackLimits
 from railplan.layouts.placement import Placement, place
+from railplan.layouts.racks import RackLimits
 from railplan.layouts.rules import check_placement
 from railplan.layouts.tables import PLACES, RACKS
 from railplan.problems import DesignError, Problem
@@ -348,8 +348,15 @@ def test_the_rules_find_what_is_wrong_with_a_placement(built: Build, catalog: Ca
     assert rules(moved(good, 0, rack="A02", rack_no=1, ru=33)) == {"nodes-per-rack", "rack-totals"}
     assert rules(replace(good, racks=good.racks.with_columns(power_w=pl.lit(1.0)))) == {"rack-totals"}
     assert rules(replace(good, racks=good.racks.with_columns(rack=pl.col("rack").str.replace("A01", "Q01")))) >= {"rack-unknown"}
-    tight = replace(good.hall, limits=replace(good.hall.limits, power_w=40_000.0, weight_kg=500.0))
-    assert rules(replace(good, hall=tight)) == {"rack-power", "rack-weight"}
+
+    def hall(**columns: float | int | bool) -> Placement:
+        return replace(good, hall=replace(good.hall, positions=good.hall.positions.with_columns(**{name: pl.lit(value) for name, value in columns.items()})))
+
+    assert rules(hall(power_w=40_000.0, weight_kg=500.0)) == {"rack-power", "rack-weight"}
+    assert rules(hall(air_w=40_000.0)) == {"rack-cooling"}
+    assert rules(hall(row_air_w=40_000.0)) == {"row-cooling"}
+    assert rules(hall(floor_kg=500.0)) == {"floor-load"}
+    assert rules(hall(liquid=False)) == set()
     shut = replace(good.hall, positions=good.hall.positions.with_columns(blocked=pl.col("rack") == "A03"))
     assert rules(replace(good, hall=shut)) == {"position-blocked"}
 

@@ -29,6 +29,12 @@ SHORT_RACKS = "placement: {existing: [" + ", ".join(f"{{rack: A0{i}, ru: 17, hei
 """Equipment that leaves each rack sixteen units at the bottom and three at the top."""
 
 
+LOWER = "hall: {nodes_per_rack: 2, rows: [{name: A, racks: 3, other_racks: [{positions: [2], rack: rack-42u}]}]}\n"
+COOLER = "hall: {nodes_per_rack: 2, rows: [{name: A, racks: 2, rack_cooling_kw: 21}, {name: N, racks: 1, rack: rack-42u, rack_power_kw: 9, cooling_kw: 4}]}\n"
+WEAK = "hall: {nodes_per_rack: 2, floor_kg_per_m2: 610, rows: [{name: A, racks: 2}, {name: N, racks: 1, rack: rack-52u, rack_weight_kg: 30}]}\n"
+"""Halls of three racks that differ: by height, by power and cooling (beside two nodes a rack of row A has no cooling left, row N cools two switches), by load."""
+
+
 @pytest.fixture(autouse=True)
 def _little_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(solver.WORK, "quick", 1_500_000)
@@ -46,24 +52,45 @@ def problem(topology: Topology, catalog: Catalog) -> tuple[Ground, Tariff, Board
 
 
 def everything(topology: Topology, ground: Ground, tariff: Tariff, board: Board) -> tuple[float, Cost]:
-    """Least cost of all placements that keep the rules, as the search counts it and by exact price."""
+    """Least cost of all placements that the sites allow, as the search counts it and by exact price; the rules agree with a sample."""
     s = board.sites
     open_slots = np.flatnonzero(s.free_slot.ravel()).tolist()
-    least, cheapest = np.inf, None
+    least, cheapest, seen = np.inf, None, 0
     for spots in permutations(range(len(s.spots)), len(s.block_devs)):
         for slots in permutations(open_slots, len(s.switch_dev)):
             state = State(np.array(spots, np.int64), np.array(slots, np.int64))
             if is_sound(s, state):
                 least = min(least, total_cost(board, state))
-                cost = price(topology, assemble(topology, ground.hall, *positions_of(s, state, topology.devices.height)), tariff)
+                placement = assemble(topology, ground.hall, *positions_of(s, state, topology.devices.height))
+                if (seen := seen + 1) % 40 == 1:
+                    assert check_placement(topology, placement) == []
+                cost = price(topology, placement, tariff)
                 cheapest = cost if cheapest is None else min(cheapest, cost, key=lambda c: c.rank)
     assert cheapest is not None
     return float(least), cheapest
 
 
-@pytest.mark.parametrize(("count", "more", "fabric"), [(4, ROW, ""), (4, ROW + SHORT_RACKS, ", style: pair")])
+TINY = [
+    (4, ROW, ""),
+    (4, ROW + SHORT_RACKS, ", style: pair"),
+    (4, LOWER, ""),
+    (4, LOWER + SHORT_RACKS.replace("A02, ru: 17, height_ru: 29", "A02, ru: 17, height_ru: 25"), ", style: pair"),
+    (4, COOLER, ", style: pair"),
+    (4, WEAK, ""),
+]
+
+
+@pytest.mark.parametrize(("count", "more", "fabric"), TINY)
 def test_a_tiny_hall_is_placed_as_well_as_by_trying_everything(catalog: Catalog, count: int, more: str, fabric: str) -> None:
-    topology = topology_of(catalog, count, more, fabric=fabric)
+    as_good_as_everything(catalog, topology_of(catalog, count, more, fabric=fabric))
+
+
+def test_so_is_one_of_high_switches_in_racks_of_several_heights(catalog: Catalog) -> None:
+    hall = "hall: {nodes_per_rack: 2, rows: [{name: A, racks: 1, rack: rack-42u}, {name: B, racks: 1}]}\n"
+    as_good_as_everything(catalog, topology_of(catalog, 4, hall, node="hgx-b300", family="quantum-xdr", fabric=", style: pair"))
+
+
+def as_good_as_everything(catalog: Catalog, topology: Topology) -> None:
     ground, tariff, board = problem(topology, catalog)
     least, cheapest = everything(topology, ground, tariff, board)
     start = scratch(board)

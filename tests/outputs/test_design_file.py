@@ -29,6 +29,22 @@ hall:
 cables: {max_length_m: {dac: 0}, currency: EUR}
 seed: 7
 """,
+    "racks of several types": """\
+nodes: {model: dgx-h100, count: 40}
+fabrics: {compute: {family: quantum-ndr}}
+hall:
+  rack_cooling_kw: 44
+  floor_kg_per_m2: 1200
+  rows:
+    - {name: A, racks: 12, other_racks: [{positions: [3, 4], rack: rack-52u, rack_weight_kg: 900}]}
+    - {name: N, racks: 3, rack: rack-42u, rack_power_kw: 15, cooling_kw: 40}
+""",
+    "whole racks in liquid rows": """\
+nodes: {model: gb200-nvl72-tray, count: 36}
+fabrics: {compute: {family: quantum-ndr}}
+hall:
+  rows: [{name: A, racks: 4}, {name: L, racks: 3, liquid: true}]
+""",
     "tomahawk": "nodes: {model: amd-mi300x-8, count: 16}\nfabrics: {compute: {family: tomahawk-5}}\n",
 }
 

@@ -36,9 +36,20 @@ DESIGNS: dict[str, dict[str, Any]] = {
         "fabric": {"family": "spectrum-x"},
         "hall": {"rows": [{"name": "A", "racks": 12, "blocked": [5, 6]}, {"name": "B", "racks": 14}, {"name": "C", "racks": 9, "x_m": 1.4}]},
     },
+    "several rack types": {
+        "nodes": {"model": "dgx-h100", "count": 64},
+        "fabric": {"family": "quantum-ndr"},
+        "hall": {
+            "rows": [
+                {"name": "A", "racks": 9, "other_racks": [{"positions": [4], "rack": "rack-42u", "rack_power_kw": 9}]},
+                {"name": "B", "racks": 8},
+                {"name": "N", "racks": 4, "rack": "rack-42u", "rack_power_kw": 20},
+            ]
+        },
+    },
     "long rows": {"nodes": {"model": "hgx-b300", "count": 64}, "fabric": {"family": "spectrum-x"}, "hall": {"rows": [{"name": "A", "racks": 120}, {"name": "B", "racks": 120}]}},
 }
-SMALL = ("one switch", "pair", "one su", "growth", "rows given")
+SMALL = ("one switch", "pair", "one su", "growth", "rows given", "several rack types")
 
 
 @cache
@@ -163,15 +174,38 @@ def test_long_rows_name_every_fifth_rack_and_the_ends() -> None:
     assert "A07" not in written
 
 
-def test_the_hall_is_drawn_to_scale() -> None:
-    plan = plan_of("rows given")
+@pytest.mark.parametrize("design", ["rows given", "several rack types"])
+def test_the_hall_is_drawn_to_scale(design: str) -> None:
+    plan = plan_of(design)
     racks = [r for r in ET.fromstring(hall_picture.files(plan)["hall.svg"]).iter(f"{SVG}rect") if r.find(f"{SVG}title") is not None]
     hall = plan.placement.hall
     scale = float(racks[0].attrib["width"]) / hall.rack_width_m
     assert len(racks) == hall.positions.height
-    for drawn, x, y in zip(racks, hall.positions["x_m"], hall.positions["y_m"], strict=True):
-        assert float(drawn.attrib["x"]) - float(racks[0].attrib["x"]) == pytest.approx((x - hall.positions["x_m"][0]) * scale, abs=0.1)
+    for drawn, x, y, wide in zip(racks, hall.positions["x_m"], hall.positions["y_m"], hall.positions["width_m"], strict=True):
+        assert float(drawn.attrib["width"]) == pytest.approx(wide * scale, abs=0.1)
+        middle = float(drawn.attrib["x"]) + float(drawn.attrib["width"]) / 2
+        assert middle - float(racks[0].attrib["x"]) == pytest.approx((x - hall.positions["x_m"][0] + hall.rack_width_m / 2) * scale, abs=0.1)
         assert float(drawn.attrib["y"]) - float(racks[0].attrib["y"]) == pytest.approx((y - hall.positions["y_m"][0]) * scale, abs=0.1)
+
+
+def test_a_lower_rack_is_drawn_lower_on_the_same_floor() -> None:
+    plan = plan_of("several rack types")
+    picture = ET.fromstring(rack_picture.files(plan)["racks.svg"])
+    frames = [r for r in picture.iter(f"{SVG}rect") if r.attrib.get("stroke-width") == "2"]
+    units = plan.placement.racks["height_ru"].to_list()
+    assert sorted(set(units)) == [42, 48]
+    assert [float(f.attrib["height"]) / rack_picture.UNIT for f in frames] == units
+    same_row = [(float(f.attrib["y"]) + float(f.attrib["height"])) for f, row in zip(frames, plan.placement.racks["row"], strict=True) if row == "A"]
+    assert max(same_row) - min(same_row) < 0.1
+    assert "racks may hold rack-48u 48 U, 60 kW, 1,500 kg; rack-42u 42 U, 9 kW, 1,020 kg" in words_of(rack_picture.files(plan)["racks.svg"])
+
+
+def test_the_hall_names_the_type_of_each_rack_where_they_differ() -> None:
+    words = words_of(hall_picture.files(plan_of("several rack types"))["hall.svg"])
+    assert "A04: network rack (leaf), SU 0, rack-42u, 42 U" in words
+    assert "A03: node rack (node), SU 0, rack-48u, 48 U" in words
+    assert "racks are rack-48u (48 U, 0.7 m wide, 1.2 m deep), rack-42u (42 U, 0.6 m wide, 1.2 m deep)" in words.replace("\n", " ")
+    assert "rack-48u" not in words_of(hall_picture.files(plan_of("rows given"))["hall.svg"])
 
 
 def test_aisles_are_cold_where_fronts_face_and_hot_behind() -> None:
