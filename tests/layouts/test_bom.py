@@ -25,11 +25,8 @@ def test_a_licence_for_each_nic_of_a_node(node: str, family: str, fabric: dict[s
 
 
 def test_nodes_without_gpus_are_counted_by_their_nics_too() -> None:
-    design = {
-        "nodes": {"model": "dgx-h100", "count": 8},
-        "more_nodes": [{"name": "store", "model": "storage-server", "count": 4}],
-        "fabrics": {"compute": {"family": "quantum-ndr"}},
-    }
+    store = {"name": "store", "model": "storage-server", "count": 4}
+    design = {"nodes": {"model": "dgx-h100", "count": 8}, "more_nodes": [store], "fabrics": {"compute": {"family": "quantum-ndr"}}}
     plan = make_plan(Design.model_validate(design), load_catalog())
     assert plan.bom.filter(pl.col("category") == "licence")["quantity"].to_list() == [8 * 8 + 4 * 2]
 
