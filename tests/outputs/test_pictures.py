@@ -204,7 +204,7 @@ def test_the_hall_names_the_type_of_each_rack_where_they_differ() -> None:
     words = words_of(hall_picture.files(plan_of("several rack types"))["hall.svg"])
     assert "A04: network rack (leaf), SU 0, rack-42u, 42 U" in words
     assert "A03: node rack (node), SU 0, rack-48u, 48 U" in words
-    assert "racks are rack-48u (48 U, 0.7 m wide, 1.2 m deep), rack-42u (42 U, 0.6 m wide, 1.2 m deep)" in words
+    assert "racks are rack-48u (48 U, 0.7 m wide, 1.2 m deep), rack-42u (42 U, 0.6 m wide, 1.2 m deep)" in words.replace("\n", " ")
     assert "rack-48u" not in words_of(hall_picture.files(plan_of("rows given"))["hall.svg"])
 
 
