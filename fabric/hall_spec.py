@@ -71,6 +71,13 @@ class RowSpec(Frozen):
     liquid: bool = Field(False, description="Liquid cooling reaches the racks of this row. Where any row has it, liquid-cooled and hybrid parts stand only in such rows.")
     other_racks: tuple[OtherRacks, ...] = Field((), description="Positions whose racks are of another type than the row's.")
 
+    @field_validator("rack", mode="before")
+    @classmethod
+    def _a_type_is_no_number(cls, value: Any) -> Any:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            raise ValueError(f"{value} is a number, not a rack type | did you mean racks: {value}?")
+        return value
+
     @field_validator("blocked")
     @classmethod
     def _once_each(cls, value: tuple[int, ...]) -> tuple[int, ...]:
