@@ -28,6 +28,10 @@ FASTEST_OWN = 100
 """Gb/s from which uplinks take the clients' own speed where both switches run it."""
 
 
+MANAGEMENT_GBPS = 1
+"""Ports of this speed manage a device; two of them (host and BMC) are two things, not one thing twice."""
+
+
 @dataclass(frozen=True)
 class Client:
     """One device on a fabric: its number, the SU it stands in (NONE: none), its sockets there, and whether it is built now."""
@@ -130,7 +134,7 @@ class Packer:
 def size_access(name: str, spec: AccessSpec, leaf: Switch, spine: Switch, above: Switch | None, clients: Sequence[Client]) -> tuple[Access | None, list[Problem]]:
     """Size one fabric; `above` is the leaf model of the fabric that takes its uplinks. None with errors when it can't be built."""
     at = f"fabrics.{name}"
-    most = max(len(c.sockets) for c in clients)
+    most = max(sum(s.kind.gbps > MANAGEMENT_GBPS for s in c.sockets) for c in clients)
     sides = (2 if most > 1 else 1) if spec.redundancy == "auto" else spec.redundancy
     packer = Packer(spec, leaf, clients, sides)
     up, problems = _up_kind(spec, leaf, above or spine, packer.kinds, at)

@@ -46,7 +46,7 @@ class AccessSpec(Frozen):
     switch: str | None = Field(None, description="Switch model of the leaves, and of the spines unless spine_switch is set.")
     spine_switch: str | None = Field(None, description="Switch model of the spines.")
     gbps: int | None = Field(None, ge=1, description="Highest speed at which ports are run; by default the highest that both ends can.")
-    redundancy: Literal["auto", 1, 2] = Field("auto", description="Leaves that the ports of a client are spread over; auto: 2 where a client has two ports, else 1.")
+    redundancy: Literal["auto", 1, 2] = Field("auto", description="Leaves that the ports of a client are spread over; auto: 2 where a client has two ports faster than 1G, else 1.")
     oversubscription: Ratio = Field(Fraction(1), description="Leaf bandwidth down over up: 1 is non-blocking.")
     uplink_gbps: int | None = Field(None, ge=1, description="Speed of leaf-spine links; by default the highest that both switches run.")
     spines: int | None = Field(None, ge=1, description="Number of spines; by default the fewest that all leaves share evenly.")

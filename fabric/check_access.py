@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..problems import Problem
 from ..vendors.models import Node, Switch
+from .access import MANAGEMENT_GBPS
 from .check_load import overloaded, too_much
 from .check_report import device_name, findings
 from .clients import serving
@@ -48,7 +49,8 @@ def clients_outlive_a_leaf(topology: Topology) -> list[Problem]:
         spec = topology.design.fabrics.others[fabric]
         if spec.redundancy == 1:
             continue
-        ends = topology.links.filter((pl.col("fabric") == fabric) & (pl.col("tier") == "node-leaf")).group_by("a_dev").agg(ports=pl.len(), leaves=pl.col("b_dev").n_unique())
+        fast = (pl.col("gbps") > MANAGEMENT_GBPS) | (spec.redundancy == 2)
+        ends = topology.links.filter((pl.col("fabric") == fabric) & (pl.col("tier") == "node-leaf") & fast).group_by("a_dev").agg(ports=pl.len(), leaves=pl.col("b_dev").n_unique())
         problems += findings(
             ends.filter((pl.col("ports") > 1) & (pl.col("leaves") < 2)).sort("a_dev"),
             "one-leaf",
@@ -75,7 +77,7 @@ def leaves_are_not_overloaded(topology: Topology) -> list[Problem]:
 def leaves_reach_each_other(topology: Topology) -> list[Problem]:
     """All leaves of a fabric are one piece, over its spines, its peer links, or the fabric that takes its uplinks."""
     switch = topology.devices["role"].is_in(["leaf", "spine"]) & (topology.devices["fabric"] != "compute")
-    links = topology.links.filter((pl.col("fabric") != "compute") & (pl.col("gbps") > 1))
+    links = topology.links.filter((pl.col("fabric") != "compute") & (pl.col("gbps") > MANAGEMENT_GBPS))
     between = links.filter(switch.gather(links["a_dev"]) & switch.gather(links["b_dev"]))
     size = topology.devices.height
     ends = between["a_dev"].to_numpy(), between["b_dev"].to_numpy()
