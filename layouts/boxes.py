@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..fabric.hall_spec import ObstacleSpec, RoomSpec
-from .hall import Hall
 from .trays import Tray
+
+if TYPE_CHECKING:
+    from .hall import Hall
 
 EPS_M = 1e-6
 Box = tuple[float, float, float, float]
@@ -34,6 +38,16 @@ def row_boxes(hall: Hall) -> list[Box]:
     begins = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]]) if len(rows) else np.zeros(0, np.int64)
     ends = np.r_[begins[1:], len(rows)] - 1 if len(rows) else begins
     return [(x0 - wide, y0 - deep, x1 + wide, y0 + deep) for x0, x1, y0 in zip(x[begins].tolist(), x[ends].tolist(), y[begins].tolist(), strict=True)]
+
+
+def in_the_way(obstacles: Sequence[ObstacleSpec], x_m: NDArray[np.float64], y_m: NDArray[np.float64], width_m: float, depth_m: float) -> NDArray[np.bool_]:
+    """[obstacle, position]: the obstacle reaches into the position (middles `x_m`, `y_m`)."""
+    found = np.zeros((len(obstacles), len(x_m)), bool)
+    for number, one in enumerate(obstacles):
+        wide = np.minimum(x_m + width_m / 2, one.x_m + one.width_m) - np.maximum(x_m - width_m / 2, one.x_m)
+        deep = np.minimum(y_m + depth_m / 2, one.y_m + one.depth_m) - np.maximum(y_m - depth_m / 2, one.y_m)
+        found[number] = (wide > 1e-6) & (deep > 1e-6)
+    return found
 
 
 def inside(box: Box, around: Box) -> bool:
