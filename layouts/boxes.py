@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from ..fabric.hall_spec import ObstacleSpec, RoomSpec
-from .hall import Hall
 from .trays import Tray
 
+if TYPE_CHECKING:
+    from .hall import Hall
+
 EPS_M = 1e-6
+Floats = NDArray[np.float64]
 Box = tuple[float, float, float, float]
 """Least x, least y, greatest x, greatest y."""
 
@@ -32,6 +38,16 @@ def row_boxes(hall: Hall) -> list[Box]:
     top, foot = ((pl.col("y_m").first() + sign * pl.col("depth_m").max() / 2) for sign in (-1, 1))
     rows = hall.positions.group_by("row_no", maintain_order=True).agg(low.min(), top, high.max().alias("to_x"), foot.alias("to_y"))
     return list(rows.drop("row_no").iter_rows())
+
+
+def in_the_way(obstacles: Sequence[ObstacleSpec], x_m: Floats, y_m: Floats, width_m: Floats, depth_m: Floats) -> NDArray[np.bool_]:
+    """[obstacle, position]: the obstacle reaches into the position (middles `x_m`, `y_m`, racks of that width and depth)."""
+    found = np.zeros((len(obstacles), len(x_m)), bool)
+    for number, one in enumerate(obstacles):
+        wide = np.minimum(x_m + width_m / 2, one.x_m + one.width_m) - np.maximum(x_m - width_m / 2, one.x_m)
+        deep = np.minimum(y_m + depth_m / 2, one.y_m + one.depth_m) - np.maximum(y_m - depth_m / 2, one.y_m)
+        found[number] = (wide > 1e-6) & (deep > 1e-6)
+    return found
 
 
 def inside(box: Box, around: Box) -> bool:

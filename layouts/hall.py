@@ -28,6 +28,7 @@ from ..fabric.hall_spec import HallSpec, ObstacleSpec, RoomSpec, RoutingSpec, Ro
 from ..fabric.tables import frame
 from ..problems import Problem, did_you_mean
 from ..vendors.models import RackType
+from .boxes import in_the_way
 from .racks import LIMITS, UNLIMITED, RackLimits, Spot, Stand, least, limits_of, rack_limits, spots_of, stands_of
 from .tables import POSITIONS
 from .tray_net import TrayNet, tray_net
@@ -156,16 +157,6 @@ def make_hall(spec: HallSpec, rack: RackType, need: Sequence[int] = (), types: M
     )
 
 
-def in_the_way(obstacles: Sequence[ObstacleSpec], x_m: Floats, y_m: Floats, width_m: Floats, depth_m: Floats) -> Mask:
-    """[obstacle, position]: the obstacle reaches into the position (middles `x_m`, `y_m`, racks of that width and depth)."""
-    found = np.zeros((len(obstacles), len(x_m)), bool)
-    for number, one in enumerate(obstacles):
-        wide = np.minimum(x_m + width_m / 2, one.x_m + one.width_m) - np.maximum(x_m - width_m / 2, one.x_m)
-        deep = np.minimum(y_m + depth_m / 2, one.y_m + one.depth_m) - np.maximum(y_m - depth_m / 2, one.y_m)
-        found[number] = (wide > 1e-6) & (deep > 1e-6)
-    return found
-
-
 def side_by_side(spec: HallSpec, rows: Sequence[RowSpec], width_m: float, depth_m: float) -> tuple[RowSpec, ...]:
     """Stand the rows of a hall made to fit in columns of rows, so that a large hall is about as long as it is wide."""
     if not rows:
@@ -251,17 +242,6 @@ def _fewest_rows(free: Ints, size: int) -> range:
     spans = np.where(last < len(free), last - np.arange(len(free)), len(free))
     begin = int(np.argmin(spans))
     return range(begin, int(last[begin]) + 1)
-
-
-def tray_way_m(hall: Hall, a: Ints, b: Ints) -> tuple[Floats, Floats, Floats, Floats]:
-    """Shortest way on trays between positions `a` and `b` (row numbers in `positions`), in metres.
-
-    Along the rows, across them, up from the top of rack a to its tray and on the way, down on the way and to the top of rack b.
-    """
-    if hall.listed:
-        return hall.tray_net.way_m(a, b)
-    riser = np.full(len(a), hall.routing.riser_m)
-    return *tray_path_m(hall, a, b), riser, riser
 
 
 def tray_path_m(hall: Hall, a: Ints, b: Ints) -> tuple[Floats, Floats]:

@@ -11,8 +11,8 @@ from ..fabric.hall_spec import HallSpec
 from ..problems import DesignError, Problem, did_you_mean, raise_errors
 from ..vendors.catalog import Catalog
 from ..vendors.models import RackType
-from .boxes import EPS_M, box_of, inside, listed, overlap, row_boxes, span, tray_box
-from .hall import Hall, hall_problems, in_the_way, make_hall, measured_problems
+from .boxes import EPS_M, box_of, in_the_way, inside, listed, overlap, row_boxes, span, tray_box
+from .hall import Hall, hall_problems, make_hall, measured_problems
 from .racks import rack_types
 from .tray_checks import tray_problems
 

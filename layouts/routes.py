@@ -20,7 +20,7 @@ import polars as pl
 
 from ..fabric.tables import frame
 from ..fabric.topology import Topology
-from .hall import RACK_UNIT_M, Floats, Hall, Ints, tray_way_m
+from .hall import RACK_UNIT_M, Floats, Hall, Ints, tray_path_m
 from .placement import Placement
 from .tables import ROUTES
 
@@ -102,6 +102,17 @@ def route_terms_m(hall: Hall, a: Ints, b: Ints, a_height_m: Floats, b_height_m: 
     between = np.where(same, 0.0, out + (up + down) + (along + across))  # summed so that both directions give the same bits
     slack = routing.slack_m + between * routing.slack_percent / 100
     return {name: np.round(metres, 6) for name, metres in zip(TERMS, (out, up, along, across, down, slack), strict=True)}
+
+
+def tray_way_m(hall: Hall, a: Ints, b: Ints) -> tuple[Floats, Floats, Floats, Floats]:
+    """Shortest way on trays between positions `a` and `b` (row numbers in `positions`), in metres.
+
+    Along the rows, across them, up from the top of rack a to its tray and on the way, down on the way and to the top of rack b.
+    """
+    if hall.listed:
+        return hall.tray_net.way_m(a, b)
+    riser = np.full(len(a), hall.routing.riser_m)
+    return *tray_path_m(hall, a, b), riser, riser
 
 
 def _measured_m(topology: Topology, placement: Placement, ends: Ends) -> Floats:

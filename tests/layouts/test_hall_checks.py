@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from railplan import DesignError
 from railplan.fabric.hall_spec import HallSpec
 from railplan.layouts import tray_checks
-from railplan.layouts.hall import hall_problems, make_hall, tray_way_m
+from railplan.layouts.hall import hall_problems, make_hall
 from railplan.layouts.hall_checks import checked_hall, floor_problems
+from railplan.layouts.routes import tray_way_m
 from railplan.layouts.tray_segments import segments_of_pairs
 from railplan.vendors.catalog import Catalog
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from railplan.fabric.hall_spec import HallSpec
-from railplan.layouts.hall import Hall, make_hall, tray_way_m
-from railplan.layouts.routes import route_terms_m
+from railplan.layouts.hall import Hall, make_hall
+from railplan.layouts.routes import route_terms_m, tray_way_m
 from railplan.layouts.tables import SEGMENTS
 from railplan.layouts.tray_segments import segments, segments_of_pairs, way_points
 from railplan.layouts.trays import joints
