@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import polars as pl
@@ -73,3 +73,10 @@ class Topology:
     findings: tuple[Problem, ...]
     future: pl.DataFrame = field(default_factory=lambda: frame(LINKS, {name: [] for name in LINKS}))
     """Links that growth will add, numbered on after `links`: cables and cages are decided with them in mind."""
+
+
+def grown(topology: Topology) -> Topology:
+    """The fabric when it has grown: its links are those of today, then those that growth adds."""
+    if topology.future.is_empty():
+        return topology
+    return replace(topology, links=pl.concat([topology.links, topology.future]), future=topology.future.clear())

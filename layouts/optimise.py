@@ -20,8 +20,8 @@ from .hall import Ints
 from .keep import kept_from_folder
 from .pins import pin_problems
 from .placement import Ground, Placement, Solution, assemble, place, survey
-from .pricing import METRES_A_MODULE, Cost, Tariff, links_by_kind, make_tariff, price_routes
-from .routes import route_lengths, route_terms_m
+from .pricing import METRES_A_MODULE, Cost, Tariff, links_by_kind, make_tariff, price_routes, whole_routes_m
+from .routes import route_terms_m
 from .rules import check_placement
 from .solver import Found, solve
 
@@ -75,15 +75,17 @@ def place_best(
         bound, within = (float(np.floor(b / METRES_A_MODULE + 1e-6)) for b in (bound, within))
     if best.cost.objective <= bound + 1e-6:
         status = "optimal"
+    routes_m = whole_routes_m(topology, best.placement)
     solution = Solution(
         arrangement=best.name,
         status=status,
         unit=unit,
         objective=best.cost.objective,
+        today=price_routes(tariff, routes_m, today=True).objective,
         bound=min(round(bound, 2), best.cost.objective),
         bound_within=min(round(within, 2), best.cost.objective),
         baselines={name: fixed[name].cost.objective if name in fixed else None for name in FIXED},
-        links=links_by_kind(tariff, route_lengths(topology, best.placement)["route_m"].to_numpy()),
+        links=links_by_kind(tariff, routes_m),
         effort=effort,
     )
     return replace(best.placement, solution=solution)
@@ -111,7 +113,7 @@ def _candidate(name: str, topology: Topology, ground: Ground, tariff: Tariff, po
     placement = assemble(topology, ground.hall, position, ru, ground.findings)
     if check_placement(topology, placement):
         return None
-    return Candidate(name, placement, price_routes(tariff, route_lengths(topology, placement)["route_m"].to_numpy()))
+    return Candidate(name, placement, price_routes(tariff, whole_routes_m(topology, placement)))
 
 
 def _arranged(topology: Topology, ground: Ground, tariff: Tariff, names: Iterable[str]) -> dict[str, Candidate]:

@@ -26,7 +26,7 @@ from .tables import PLACES, RACKS
 
 @dataclass(frozen=True)
 class Solution:
-    """How good a placement is, in what it costs in cables and modules (spares not counted)."""
+    """How good a placement is, in what it costs in cables and modules when the cluster has grown (spares not counted)."""
 
     arrangement: str
     """Name of the fixed arrangement, or `search`."""
@@ -35,6 +35,8 @@ class Solution:
     unit: str
     """What objective, bound and baselines count: the design's currency, or modules where prices are missing."""
     objective: float
+    today: float
+    """The share of the objective that links of today need: what the bill comes to, spares not counted."""
     bound: float
     """No placement with node racks filled as the hall asks costs less."""
     bound_within: float
@@ -42,7 +44,7 @@ class Solution:
     baselines: Mapping[str, float | None]
     """The fixed arrangements on the same hall; None where one does not fit or breaks a rule."""
     links: Mapping[str, Mapping[str, int]]
-    """Tier -> kind of cable -> links."""
+    """Tier -> kind of cable -> links of today."""
     effort: str
 
     @property

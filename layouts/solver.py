@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..fabric.topology import Topology
+from ..fabric.topology import Topology, grown
 from .hall import Ints
 from .hall_bound import hall_bound
 from .keep import Kept
@@ -62,7 +62,8 @@ def solve(
     jobs: int,
     unit: str,
 ) -> Found | None:
-    """Search with the work that the effort allows; None when nothing was found at all."""
+    """Search with the work that the effort allows, for the cluster when it has grown; None when nothing was found at all."""
+    topology = grown(topology)
     asked = wishes(topology, ground.hall, ground.racks)
     simple = hall_bound(topology, ground, tariff)
     scale = 1.0 if tariff.priced else METRES_A_MODULE

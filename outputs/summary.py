@@ -155,6 +155,7 @@ def _placement(plan: Plan) -> dict[str, Any]:
         return {**figures, "status": "feasible" if modules else "optimal", "seconds": 0.0, "unit": "modules", "arrangement": "amid-su", "effort": "fixed"}
     return {
         "objective": found.objective,
+        "objective_today": found.today,
         "bound": found.bound,
         "gap_percent": found.gap_percent,
         "baseline": found.baseline if found.baseline is not None else found.objective,

@@ -13,6 +13,7 @@ from railplan import Catalog, DesignError, make_plan, parse_design
 from railplan.fabric.build import build_topology
 from railplan.fabric.topology import Topology
 from railplan.layouts import solver, solver_bound
+from railplan.layouts.cables import cable
 from railplan.layouts.hall_bound import hall_bound
 from railplan.layouts.optimise import place_best
 from railplan.layouts.pins import wishes
@@ -168,6 +169,22 @@ def test_ctrl_c_keeps_the_best_found(catalog: Catalog) -> None:
     solution = place_best(topology_of(catalog, 64), catalog, "quick", tell=interrupt).solution
     assert solution is not None
     assert solution.status == "interrupted"
+
+
+def test_racks_kept_for_growth_stand_where_the_grown_cluster_wants_them(catalog: Catalog) -> None:
+    far = ", ".join(f"{{name: {row}, racks: 12, x_m: 90}}" for row in "CD")
+    hall = f"hall: {{nodes_per_rack: 4, rack_weight_kg: 2000, rows: [{far}, {{name: A, racks: 10}}, {{name: B, racks: 10}}]}}\n"
+    fields = "model: hgx-h100, count: "
+    growing, whole = (
+        build_topology(parse_design(f"nodes: {{{fields}{count}}}\nfabrics: {{compute: {{family: quantum-ndr}}}}\n{hall}"), catalog) for count in ("32, grow_to: 64", "64")
+    )
+    placement, final = (place_best(topology, catalog, "quick") for topology in (growing, whole))
+    assert placement.places.equals(final.places)
+    assert placement.solution is not None
+    assert final.solution is not None
+    assert (placement.solution.objective, placement.solution.bound, placement.solution.baselines) == (final.solution.objective, final.solution.bound, final.solution.baselines)
+    assert placement.solution.today == cable(growing, placement, catalog).modules.height < placement.solution.objective
+    assert final.solution.today == final.solution.objective
 
 
 def test_a_large_hall_is_searched_pod_by_pod(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
