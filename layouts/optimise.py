@@ -15,7 +15,8 @@ import numpy as np
 from ..fabric.topology import Topology
 from ..problems import DesignError, Problem, raise_errors
 from ..vendors.catalog import Catalog
-from .arrangements import FIXED, PRESETS
+from .around import arranged_around
+from .arrangements import FIXED
 from .hall import Ints
 from .keep import kept_from_folder
 from .pins import pin_problems
@@ -24,6 +25,9 @@ from .pricing import METRES_A_MODULE, Cost, Tariff, links_by_kind, make_tariff, 
 from .routes import route_terms_m
 from .rules import check_placement
 from .solver import Found, solve
+
+REFERENCE = "amid-su"
+"""The arrangement that is planned unless a search is asked for."""
 
 Tell = Callable[[str], None]
 
@@ -68,7 +72,8 @@ def place_best(
         candidates = [*fixed.values(), *(c for c in searched if c is not None)]
         if not candidates:
             raise DesignError(ground.short or _breaks_rules(topology, ground, None))
-        best = min(candidates, key=lambda c: c.cost.rank)
+        usual = fixed.get(REFERENCE) if effort == "fixed" else None
+        best = usual or min(candidates, key=lambda c: c.cost.rank)
         status = "fixed" if found is None else found.status
     bound, within = (0.0, 0.0) if found is None else (found.bound, found.within if best.name == "search" else 0.0)
     if not tariff.priced:
@@ -120,8 +125,8 @@ def _arranged(topology: Topology, ground: Ground, tariff: Tariff, names: Iterabl
     """The fixed arrangements that fit and keep the rules."""
     found = {}
     for name in names:
-        arranged = PRESETS[name](topology, ground.hall, ground.racks, ground.cap)
-        candidate = None if arranged is None else _candidate(name, topology, ground, tariff, *arranged)
+        tries = (_candidate(name, topology, ground, tariff, *arranged) for arranged in arranged_around(name, topology, ground))
+        candidate = next((c for c in tries if c is not None), None)
         if candidate is not None:
             found[name] = candidate
     return found
@@ -132,7 +137,7 @@ def _breaks_rules(topology: Topology, ground: Ground, name: str | None) -> list[
     if name is None:
         what = "no placement was found that keeps every pin, power group and limit together"
         return [Problem("no-placement", "placement", what, "each of them can be kept alone", "loosen pins or power groups, or add positions to hall.rows")]
-    arranged = PRESETS[name](topology, ground.hall, ground.racks, ground.cap)
+    arranged = next(arranged_around(name, topology, ground), None)
     if arranged is None:
         return [
             Problem("arrangement", "placement.arrangement", f"{name} does not fit the hall", "its racks need more positions or units", "add positions to hall.rows, or use auto")
