@@ -11,6 +11,7 @@ from ..vendors.catalog import Catalog
 from ..vendors.models import NicMode, Node, PortNames, Switch
 from .design import Design, FabricSpec
 from .devices import UFM_SERVER, device_table
+from .existing import with_sizes
 from .links import link_table
 from .modes import Parts, choose_parts, part_warnings
 from .ports import node_port_names, switch_port_name
@@ -26,7 +27,9 @@ def build_topology(design: Design, catalog: Catalog) -> Topology:
     """Size the fabric and build its devices and links; raises DesignError with all problems found."""
     name, spec = "compute", design.fabrics["compute"]
     at = f"fabrics.{name}"
-    parts, problems = choose_parts(design, name, spec, catalog)
+    design, problems = with_sizes(design, catalog)
+    parts, part_problems = choose_parts(design, name, spec, catalog)
+    problems += part_problems
     if not parts:
         raise DesignError(problems)
     size, sizing = size_fabric(spec, _groups(design, spec, parts, at), at)

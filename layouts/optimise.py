@@ -18,7 +18,7 @@ from ..vendors.catalog import Catalog
 from .around import arranged_around
 from .arrangements import FIXED
 from .hall import Ints
-from .keep import kept_from_folder
+from .keep import kept_places, with_fellows
 from .pins import pin_problems
 from .placement import Ground, Placement, Solution, assemble, place, survey
 from .pricing import METRES_A_MODULE, Cost, Tariff, links_by_kind, make_tariff, price_routes, whole_routes_m
@@ -46,33 +46,39 @@ def place_best(
 ) -> Placement:
     """Place every device; `effort` is fixed (no search), quick, normal or thorough; `keep` is the folder of a plan whose devices stay.
 
-    `stop` is asked from time to time and ends the search early. Raises DesignError with all problems found.
+    Devices whose places are given stay there; around some of them the others are searched at any effort, and where all are
+    given nothing is searched. `stop` is asked from time to time and ends the search early. Raises DesignError with all problems found.
     """
     spec = topology.design.placement
     ground = survey(topology, catalog)
-    raise_errors(pin_problems(topology, ground.hall))
-    kept = None if keep is None else kept_from_folder(keep, topology, ground.hall)
+    kept, remarks = kept_places(topology, ground.hall, keep)
+    ground = replace(ground, findings=(*ground.findings, *raise_errors([*pin_problems(topology, ground.hall), *remarks])))
     if effort == "fixed" and spec.arrangement == "auto" and kept is None:
         raise_errors(ground.short)
         reference = place(topology, catalog)
         if not check_placement(topology, reference):
             return reference
     tariff = make_tariff(topology, catalog, _reach_m(ground))
-    fixed = {} if kept else _arranged(topology, ground, tariff, FIXED if spec.arrangement == "auto" else {**FIXED, spec.arrangement: None})
+    fixed = _arranged(topology, ground, tariff, FIXED if spec.arrangement == "auto" else {**FIXED, spec.arrangement: None})
     unit = topology.design.cables.currency if tariff.priced else "modules"
     found: Found | None = None
     if spec.arrangement != "auto" and kept is None:
         if spec.arrangement not in fixed:
             raise DesignError(ground.short or _breaks_rules(topology, ground, spec.arrangement))
-        best, status = fixed[spec.arrangement], "fixed"
+        best, status, effort = fixed[spec.arrangement], "fixed", "fixed"
+    elif kept is not None and kept.mask.all():
+        placement = assemble(topology, ground.hall, kept.position, kept.ru, ground.findings)
+        best, status, effort = Candidate("given", placement, price_routes(tariff, whole_routes_m(topology, placement))), "fixed", "fixed"
     else:
-        if effort != "fixed" or not fixed:
-            found = solve(topology, ground, tariff, kept, [_places(c.placement) for c in sorted(fixed.values(), key=lambda c: c.cost.rank)], effort, tell, stop, jobs, unit)
+        arranged = [] if kept else sorted(fixed.values(), key=lambda c: c.cost.rank)
+        if effort != "fixed" or not arranged:
+            around = None if kept is None else with_fellows(kept, topology, ground)
+            found = solve(topology, ground, tariff, around, [_places(c.placement) for c in arranged], effort, tell, stop, jobs, unit)
         searched = [] if found is None else [_candidate("search", topology, ground, tariff, *places) for places in found.places]
-        candidates = [*fixed.values(), *(c for c in searched if c is not None)]
+        candidates = [*arranged, *(c for c in searched if c is not None)]
         if not candidates:
             raise DesignError(ground.short or _breaks_rules(topology, ground, None))
-        usual = fixed.get(REFERENCE) if effort == "fixed" else None
+        usual = fixed.get(REFERENCE) if effort == "fixed" and kept is None else None
         best = usual or min(candidates, key=lambda c: c.cost.rank)
         status = "fixed" if found is None else found.status
     bound, within = (0.0, 0.0) if found is None else (found.bound, found.within if best.name == "search" else 0.0)
@@ -92,6 +98,7 @@ def place_best(
         baselines={name: fixed[name].cost.objective if name in fixed else None for name in FIXED},
         links=links_by_kind(tariff, routes_m),
         effort=effort,
+        kept=0 if kept is None else int(kept.mask.sum()),
     )
     return replace(best.placement, solution=solution)
 

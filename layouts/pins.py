@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 import polars as pl
 
+from ..fabric.existing import strangers
 from ..fabric.placement_spec import PinSpec, PowerGroupSpec
 from ..fabric.tables import NONE
 from ..fabric.topology import Topology
@@ -47,7 +48,7 @@ def wishes(topology: Topology, hall: Hall, racks: Mapping[str, NodeRack] | None 
     may[:, [number[r] for r in spec.forbidden if r in number]] = False
     taken = np.zeros((len(names), hall.limits.height_ru), bool)
     power_w, weight_kg = np.zeros(len(names)), np.zeros(len(names))
-    for thing in (t for t in spec.existing if t.rack in number):
+    for thing in (t for t in strangers(topology.design) if t.rack in number):
         taken[number[thing.rack], thing.ru - 1 : thing.ru - 1 + thing.height_ru] = True
         power_w[number[thing.rack]] += thing.power_w
         weight_kg[number[thing.rack]] += thing.weight_kg
@@ -115,8 +116,8 @@ def pin_problems(topology: Topology, hall: Hall) -> list[Problem]:
     for i, group in enumerate(spec.power_groups):
         named(f"{at}.power_groups.{i}", group.racks, group.rows)
     units: dict[tuple[str, int], int] = {}
-    for i, thing in enumerate(spec.existing):
-        where = f"{at}.existing.{i}"
+    for thing in strangers(topology.design):
+        i, where = thing.number, f"{at}.existing.{thing.number}"
         named(where, (thing.rack,), ())
         top = thing.ru + thing.height_ru - 1
         if top > hall.limits.height_ru:
@@ -163,12 +164,12 @@ def pins_are_kept(topology: Topology, placement: Placement) -> Iterator[Problem]
 def existing_equipment_is_left_alone(topology: Topology, placement: Placement) -> Iterator[Problem]:
     """No device takes units, power or weight of what stands already."""
     limits = placement.hall.limits
-    for thing in topology.design.placement.existing:
+    existing = strangers(topology.design)
+    for thing in existing:
         here = placement.places.filter(pl.col("rack") == thing.rack)
         top = thing.ru + thing.height_ru - 1
         if here.filter((pl.col("ru") <= top) & (pl.col("ru") + pl.col("height_ru") > thing.ru)).height:
-            yield Problem("existing-units", thing.rack, f"U{thing.ru} to U{top} are taken by {thing.name or 'existing equipment'}")
-    existing = topology.design.placement.existing
+            yield Problem("existing-units", thing.rack, f"U{thing.ru} to U{top} are taken by {thing.name}")
     for rack in dict.fromkeys(t.rack for t in existing):
         here = placement.places.filter(pl.col("rack") == rack)
         for column, limit, unit in (("power_w", limits.power_w, "W"), ("weight_kg", limits.weight_kg, "kg")):
@@ -193,7 +194,7 @@ def roles_stand_apart(topology: Topology, placement: Placement) -> Iterator[Prob
 def power_groups_carry_their_racks(topology: Topology, placement: Placement) -> Iterator[Problem]:
     """What hangs on one feed draws no more than the feed carries."""
     draws = dict(placement.places.group_by("rack").agg(pl.col("power_w").sum()).iter_rows())
-    for thing in topology.design.placement.existing:
+    for thing in strangers(topology.design):
         draws[thing.rack] = draws.get(thing.rack, 0.0) + thing.power_w
     for group in topology.design.placement.power_groups:
         total = sum(draws.get(rack, 0.0) for rack in racks_of_group(placement.hall, group))

@@ -29,7 +29,7 @@ class Solution:
     """How good a placement is, in what it costs in cables and modules when the cluster has grown (spares not counted)."""
 
     arrangement: str
-    """Name of the fixed arrangement, or `search`."""
+    """Name of the fixed arrangement, `search`, or `given` where every place was given."""
     status: str
     """optimal (proved), feasible, fixed (no search was asked for), or interrupted (best found until then)."""
     unit: str
@@ -46,6 +46,13 @@ class Solution:
     links: Mapping[str, Mapping[str, int]]
     """Tier -> kind of cable -> links of today."""
     effort: str
+    kept: int = 0
+    """Devices whose places were given."""
+
+    @property
+    def is_repeatable(self) -> bool:
+        """True when planning the design again with no more than it says gives the same places."""
+        return self.effort == "fixed" and not self.kept and self.status != "interrupted"
 
     @property
     def gap_percent(self) -> float:

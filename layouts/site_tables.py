@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..fabric.topology import Topology
-from .hall import Floats, Hall, Ints
+from .hall import Floats, Hall, Ints, Mask
 from .pins import Wishes
 from .pricing import Tariff
 from .routes import route_terms_m
@@ -42,6 +43,19 @@ def slots_open(topology: Topology, hall: Hall, wishes: Wishes, slot_ru: Ints, lo
         for left, each in ((hall.limits.power_w - wishes.power_w - nodes * size.power_w, each_w), (hall.limits.weight_kg - wishes.weight_kg - nodes * size.weight_kg, each_kg)):
             found[:, number] = np.minimum(found[:, number], np.floor((left + 1e-6) / each).astype(np.int64))
     return np.maximum(found, -1)
+
+
+def slots_beside(topology: Topology, hall: Hall, wishes: Wishes, slot_ru: Ints, loads: Sequence[tuple[int, Size]], cap: int, free_slot: Mask, kept: Ints, spots: Ints) -> Ints:
+    """Slots from the top that switches may take beside kept switches as well, which stand on `spots`; slots that are not free are passed over."""
+    sizes = device_sizes(topology)
+    power_w, weight_kg, count = wishes.power_w.copy(), wishes.weight_kg.copy(), np.zeros(len(wishes.power_w), np.int64)
+    np.add.at(power_w, spots, sizes["power_w"].to_numpy()[kept])
+    np.add.at(weight_kg, spots, sizes["weight_kg"].to_numpy()[kept])
+    np.add.at(count, spots, 1)
+    there = replace(wishes, power_w=power_w, weight_kg=weight_kg, switches_here=np.maximum(np.minimum(wishes.switches_here, cap) - count, 0))
+    more = slots_open(topology, hall, there, slot_ru, loads, cap)
+    reach = (np.cumsum(free_slot, axis=1)[:, None, :] <= more[:, :, None]).sum(axis=2)
+    return np.where(more < 0, more, reach)
 
 
 def apart_sets(topology: Topology, switch_dev: Ints) -> tuple[Ints, ...]:

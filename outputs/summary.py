@@ -164,6 +164,7 @@ def _placement(plan: Plan) -> dict[str, Any]:
         "unit": found.unit,
         "arrangement": found.arrangement,
         "effort": found.effort,
+        "kept": found.kept,
         "interrupted": found.status == "interrupted",
         "bound_with_these_spine_places": found.bound_within,
         "baselines": dict(found.baselines),
