@@ -41,6 +41,18 @@ def arranged_around(name: str, topology: Topology, ground: Ground) -> Iterator[A
         yield from () if beside is None else (beside,)
 
 
+def racks_needed(name: str, topology: Topology, ground: Ground) -> int:
+    """Racks that the arrangement takes in an empty hall with as many rows more as it needs."""
+    hall = ground.hall
+    while len(hall.free):
+        found = PRESETS[name](topology, hall, ground.racks, ground.cap, None)
+        if found is not None:
+            return len(np.unique(found.position))
+        more = hall.positions.with_columns(pl.col("row_no") + hall.positions["row_no"].n_unique())
+        hall = replace(hall, positions=pl.concat([hall.positions, more.select(hall.positions.columns)]))
+    return 0
+
+
 def _without(hall: Hall, shut: Mask) -> Hall:
     """The hall with some of its free positions blocked; rows of its table stay where they are."""
     blocked = hall.positions["blocked"].to_numpy().copy()

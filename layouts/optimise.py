@@ -15,12 +15,13 @@ import numpy as np
 from ..fabric.topology import Topology
 from ..problems import DesignError, Problem, raise_errors
 from ..vendors.catalog import Catalog
-from .around import arranged_around
+from .around import arranged_around, racks_needed
 from .arrangements import FIXED
 from .hall import Ints
-from .keep import kept_places, with_fellows
+from .impossible import impossible
+from .keep import Kept, kept_places, with_fellows
 from .pins import pin_problems
-from .placement import Ground, Placement, Solution, assemble, place, survey
+from .placement import Ground, Placement, Solution, assemble, place, survey, too_small
 from .pricing import METRES_A_MODULE, Cost, Tariff, links_by_kind, make_tariff, price_routes, whole_routes_m
 from .routes import route_terms_m
 from .rules import check_placement
@@ -52,7 +53,8 @@ def place_best(
     spec = topology.design.placement
     ground = survey(topology, catalog)
     kept, remarks = kept_places(topology, ground.hall, keep)
-    ground = replace(ground, findings=(*ground.findings, *raise_errors([*pin_problems(topology, ground.hall), *remarks])))
+    remarks = raise_errors([*pin_problems(topology, ground.hall), *remarks])
+    ground = replace(ground, findings=(*ground.findings, *remarks, *raise_errors(impossible(topology, ground))))
     if effort == "fixed" and spec.arrangement == "auto" and kept is None:
         raise_errors(ground.short)
         reference = place(topology, catalog)
@@ -64,7 +66,7 @@ def place_best(
     found: Found | None = None
     if spec.arrangement != "auto" and kept is None:
         if spec.arrangement not in fixed:
-            raise DesignError(ground.short or _breaks_rules(topology, ground, spec.arrangement))
+            raise DesignError(_forced_breaks(topology, ground, spec.arrangement))
         best, status, effort = fixed[spec.arrangement], "fixed", "fixed"
     elif kept is not None and kept.mask.all():
         placement = assemble(topology, ground.hall, kept.position, kept.ru, ground.findings)
@@ -77,7 +79,7 @@ def place_best(
         searched = [] if found is None else [_candidate("search", topology, ground, tariff, *places) for places in found.places]
         candidates = [*arranged, *(c for c in searched if c is not None)]
         if not candidates:
-            raise DesignError(ground.short or _breaks_rules(topology, ground, None))
+            raise DesignError(_nothing_found(topology, ground, kept))
         usual = fixed.get(REFERENCE) if effort == "fixed" and kept is None else None
         best = usual or min(candidates, key=lambda c: c.cost.rank)
         status = "fixed" if found is None else found.status
@@ -139,15 +141,39 @@ def _arranged(topology: Topology, ground: Ground, tariff: Tariff, names: Iterabl
     return found
 
 
-def _breaks_rules(topology: Topology, ground: Ground, name: str | None) -> list[Problem]:
-    """Say why a forced arrangement is none, or that nothing keeps all rules."""
-    if name is None:
-        what = "no placement was found that keeps every pin, power group and limit together"
-        return [Problem("no-placement", "placement", what, "each of them can be kept alone", "loosen pins or power groups, or add positions to hall.rows")]
+def _too_small(topology: Topology, ground: Ground, name: str = "") -> list[Problem]:
+    """By how much the hall without its forbidden racks is too small for the reference arrangement, or the one named."""
+    shut = int(ground.hall.positions["rack"].gather(ground.hall.free).is_in(topology.design.placement.forbidden).sum())
+    return too_small(topology, ground.hall, ground.blocks, ground.racks, ground.cap, racks_needed(name, topology, ground) if name else None, shut, name)
+
+
+def _forced_breaks(topology: Topology, ground: Ground, name: str) -> list[Problem]:
+    """Say why a forced arrangement is none."""
+    broken = _broken_by(topology, ground, name)
+    if broken is None:
+        what = f"{name} finds no room around pins, forbidden racks, feeds and existing equipment"
+        fix = "use auto, loosen them, or add positions to hall.rows"
+        return _too_small(topology, ground, name) or [Problem("arrangement", "placement.arrangement", what, f"it takes {racks_needed(name, topology, ground):,} racks", fix)]
+    return [Problem("arrangement", "placement.arrangement", f"{name} breaks a rule: {broken}", "a forced arrangement stands as it is", "use auto, or loosen what it breaks")]
+
+
+def _broken_by(topology: Topology, ground: Ground, name: str) -> str | None:
+    """The first rule that an arrangement breaks, and how many times rules are broken; None when it does not fit at all."""
     arranged = next(arranged_around(name, topology, ground), None)
     if arranged is None:
-        return [
-            Problem("arrangement", "placement.arrangement", f"{name} does not fit the hall", "its racks need more positions or units", "add positions to hall.rows, or use auto")
-        ]
+        return None
     broken = check_placement(topology, assemble(topology, ground.hall, *arranged))
-    return [Problem("arrangement", "placement.arrangement", f"{name} breaks a rule: {broken[0].where} {broken[0].what}", fix="use auto, or loosen what it breaks")]
+    return f"{broken[0].where} {broken[0].what}" + (f" (and {len(broken) - 1:,} more)" if len(broken) > 1 else "")
+
+
+def _nothing_found(topology: Topology, ground: Ground, kept: Kept | None) -> list[Problem]:
+    """Say why nothing keeps all rules: the hall is too small, or what each arrangement breaks."""
+    short = _too_small(topology, ground)
+    if short:
+        return short
+    if kept is not None:
+        what = f"no placement was found around {int(kept.mask.sum()):,} devices whose places are given"
+        return [Problem("no-placement", "placement", what, "what is given stays", "let go of some of them, loosen pins or power groups, or add positions to hall.rows")]
+    what = "no placement was found that keeps every pin, power group and limit together"
+    why = "; ".join(f"{name} {'does not fit' if (broken := _broken_by(topology, ground, name)) is None else f'breaks: {broken}'}" for name in FIXED)
+    return [Problem("no-placement", "placement", what, why, "loosen pins or power groups, or add positions to hall.rows")]

@@ -217,17 +217,20 @@ def racks_of(topology: Topology, hall: Hall, spots: pl.DataFrame, places: pl.Dat
     )
 
 
-def too_small(topology: Topology, hall: Hall, blocks: Sequence[Block], racks: Mapping[str, NodeRack], cap: int) -> list[Problem]:
-    """Return by how many racks, units and kilowatts the hall falls short of the blocks, and what would help."""
-    need, free = sum(b.racks for b in blocks), len(hall.free)
+def too_small(
+    topology: Topology, hall: Hall, blocks: Sequence[Block], racks: Mapping[str, NodeRack], cap: int, need: int | None = None, forbidden: int = 0, name: str = ""
+) -> list[Problem]:
+    """Return by how many racks, units and kilowatts the hall falls short of the blocks (or of `need` racks of the arrangement `name`), and what would help."""
+    need, free = sum(b.racks for b in blocks) if need is None else need, len(hall.free) - forbidden
     if need <= free:
         return []
     limits, short = hall.limits, need - free
     nodes = int((topology.devices["role"] == "node").sum())
     sizes = device_sizes(topology)
     fix = f"add {short:,} position{'s' if short > 1 else ''} to hall.rows"
-    fix += _packed_tighter(topology, limits, free, racks, cap)
-    what = f"{need:,} racks needed, the hall has {free:,} positions: {short:,} short, which is {short * limits.height_ru:,} U and {kilo(short * limits.power_w)} kW"
+    fix += "" if name else _packed_tighter(topology, limits, free, racks, cap)
+    what = f"{need:,} racks needed{f' for {name}' if name else ''}, the hall has {free:,} positions" + (f" besides {forbidden:,} forbidden ones" if forbidden else "")
+    what += f": {short:,} short, which is {short * limits.height_ru:,} U and {kilo(short * limits.power_w)} kW"
     why = (
         f"{nodes:,} nodes at {_a_rack(racks)} a rack and {topology.devices.height - nodes:,} switches and servers, room for growth included, "
         f"take {sizes['height_ru'].sum():,} U and {kilo(float(sizes['power_w'].sum()))} kW; "

@@ -88,7 +88,7 @@ def test_a_forced_arrangement_that_does_not_fit_says_so(catalog: Catalog) -> Non
     hall = "hall: {nodes_per_rack: 4, rack_weight_kg: 2000, rows: [{name: A, racks: 16}]}\nplacement: {arrangement: mid-row}\n"
     with pytest.raises(DesignError) as caught:
         place_best(topology_of(catalog, 64, hall), catalog)
-    assert "2 short" in str(caught.value)
+    assert "17 racks needed for mid-row, the hall has 16 positions: 1 short, which is 48 U and" in str(caught.value)
     assert place_best(topology_of(catalog, 64, hall.replace("mid-row", "switch-per-rack")), catalog).solution is not None
 
 
