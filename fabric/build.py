@@ -12,6 +12,7 @@ from ..vendors.models import NicMode, Node, PortNames, Switch
 from .cluster import whole_cluster
 from .design import Design, FabricSpec
 from .devices import UFM_SERVER, device_table
+from .existing import with_sizes
 from .links import link_table
 from .modes import Parts, choose_parts, part_warnings
 from .names import port_names
@@ -37,7 +38,9 @@ def _compute(design: Design, catalog: Catalog) -> tuple[Topology, dict[str, Port
     """The compute fabric, and the port names of its switch profiles."""
     name, spec = "compute", design.fabrics.compute
     at = f"fabrics.{name}"
-    parts, problems = choose_parts(design, name, spec, catalog)
+    design, problems = with_sizes(design, catalog)
+    parts, part_problems = choose_parts(design, name, spec, catalog)
+    problems += part_problems
     if not parts:
         raise DesignError(problems)
     size, sizing = size_fabric(spec, _groups(design, spec, parts, at), at)

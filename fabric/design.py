@@ -250,7 +250,9 @@ def locate(problems: Iterable[Problem], source: Source) -> list[Problem]:
     """Turn design paths such as `fabrics.compute.tiers` into file and line, keeping the path in the sentence."""
     found = []
     for problem in problems:
-        loc = tuple(int(part) if part.isdigit() else part for part in problem.where.split("."))
+        loc: tuple[str | int, ...] = ()
+        for part in problem.where.split("."):
+            loc += (int(part) if part.isdigit() and (*loc, part) not in source.lines else part,)  # racks of row 7 are called 701, 702, ...
         if loc[0] in Design.model_fields:
             problem = replace(problem, where=source.where(loc), what=f"{problem.where}: {problem.what}")
         found.append(problem)

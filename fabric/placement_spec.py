@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -11,6 +11,7 @@ from .hall_spec import RackWord
 
 Arrangement = Literal["auto", "end-of-row", "mid-row", "switch-per-rack", "amid-su", "virtual-modular-switch", "tor-mid-rack"]
 Role = Literal["node", "leaf", "spine", "core", "ufm"]
+Unit = Annotated[int, Field(ge=1, le=100)]
 
 
 class PinSpec(Frozen):
@@ -34,14 +35,25 @@ class PinSpec(Frozen):
 
 
 class ExistingSpec(Frozen):
-    """Equipment that stands in the hall already and stays."""
+    """Equipment that stands in the hall already and stays: say its height, its model, or which device of this plan it is."""
 
     rack: RackWord = Field(description="Rack it stands in.")
-    ru: int = Field(ge=1, le=100, description="Its lowest rack unit, counted from 1 at the bottom.")
-    height_ru: int = Field(ge=1, le=100, description="Rack units it takes.")
-    power_w: float = Field(0.0, ge=0, description="Its highest draw.")
-    weight_kg: float = Field(0.0, ge=0, description="Its weight.")
+    ru: Unit = Field(description="Its lowest rack unit, counted from 1 at the bottom.")
+    height_ru: Unit | None = Field(None, description="Rack units it takes; by default those of its model.")
+    power_w: float | None = Field(None, ge=0, description="Its highest draw; by default that of its model, without one 0.")
+    weight_kg: float | None = Field(None, ge=0, description="Its weight; by default that of its model, without one 0.")
+    model: str | None = Field(None, description="Switch or node of the catalog; it fills in what is not given.")
+    device: str | None = Field(None, description="Device of this plan that stands here already and stays, in place of height, power, weight and model.")
     name: str = Field("", description="What it is, for your own reference.")
+
+    @model_validator(mode="after")
+    def _has_a_size(self) -> ExistingSpec:
+        given = [field for field in ("model", "height_ru", "power_w", "weight_kg") if getattr(self, field) is not None]
+        if self.device is not None and given:
+            raise ValueError(f"{given[0]} beside device | the plan knows the size of its devices; remove {' and '.join(given)}")
+        if self.device is None and self.model is None and self.height_ru is None:
+            raise ValueError("equipment without a size | give height_ru, or the model of the catalog, or the device of this plan that it is")
+        return self
 
 
 class PowerGroupSpec(Frozen):
@@ -69,6 +81,11 @@ class PlacementSpec(Frozen):
     )
     pins: tuple[PinSpec, ...] = Field((), description="Devices that may stand only in certain rows or racks.")
     forbidden: tuple[RackWord, ...] = Field((), description="Racks that this plan must leave alone.")
+    places: dict[str, dict[str, Unit]] = Field(
+        default_factory=dict,
+        description="Devices whose places are given, by rack: device and its lowest rack unit, as A07: {gpu-001: 1}. What a search found and what an "
+        "earlier plan installed is written here, so that planning again moves nothing; devices not named here find a place.",
+    )
     existing: tuple[ExistingSpec, ...] = Field((), description="Equipment that stands already; its units, power and weight are not there to take.")
     apart: tuple[Literal["leaf", "spine", "core"], ...] = Field((), description="Roles whose devices of one plane must not all stand in one rack.")
     power_groups: tuple[PowerGroupSpec, ...] = Field((), description="Rows or racks that share a feed, with what the feed carries.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import polars as pl
@@ -88,3 +88,10 @@ class Topology:
     def compute(self) -> Topology:
         """The compute fabric alone, with the nodes, switches and links that are its own."""
         return self.rails or self
+
+
+def grown(topology: Topology) -> Topology:
+    """The fabric when it has grown: its links are those of today, then those that growth adds."""
+    if topology.future.is_empty():
+        return topology
+    return replace(topology, links=pl.concat([topology.links, topology.future]), future=topology.future.clear())

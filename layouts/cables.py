@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from ..fabric.modes import part_warnings
-from ..fabric.topology import Topology
+from ..fabric.topology import Topology, grown
 from ..problems import DesignError, Problem
 from ..vendors.catalog import Catalog
 from ..vendors.models import Part, Switch
@@ -44,7 +44,7 @@ def cable(topology: Topology, placement: Placement, catalog: Catalog) -> Cabling
 
     Links that growth will add are decided with the present ones, so that a cage keeps its kind of cable when they come.
     """
-    final = replace(topology, links=pl.concat([topology.links, topology.future]))
+    final = grown(topology)
     classes, links = with_cages(final, route_lengths(final, placement), catalog)
     groups = groups_of(links)
     choices, groups, problems = _choose(topology, catalog, classes, links, groups)

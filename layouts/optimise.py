@@ -15,15 +15,20 @@ import numpy as np
 from ..fabric.topology import Topology
 from ..problems import DesignError, Problem, raise_errors
 from ..vendors.catalog import Catalog
-from .arrangements import FIXED, PRESETS
+from .around import arranged_around, racks_needed
+from .arrangements import FIXED
 from .hall import Ints
-from .keep import kept_from_folder
+from .impossible import impossible
+from .keep import Kept, kept_places, with_fellows
 from .pins import pin_problems
-from .placement import Ground, Placement, Solution, assemble, reference, survey
-from .pricing import METRES_A_MODULE, Cost, Tariff, links_by_kind, make_tariff, price_routes
-from .routes import route_lengths, route_terms_m
+from .placement import Ground, Placement, Solution, assemble, reference, survey, too_small
+from .pricing import METRES_A_MODULE, Cost, Tariff, links_by_kind, make_tariff, price_routes, whole_routes_m
+from .routes import route_terms_m
 from .rules import check_placement
 from .solver import Found, solve
+
+REFERENCE = "amid-su"
+"""The arrangement that is planned unless a search is asked for."""
 
 Tell = Callable[[str], None]
 
@@ -45,49 +50,60 @@ def place_best(
 ) -> Placement:
     """Place every device; `effort` is fixed (no search), quick, normal or thorough; `keep` is the folder of a plan whose devices stay.
 
-    `stop` is asked from time to time and ends the search early. Raises DesignError with all problems found.
+    Devices whose places are given stay there; around some of them the others are searched at any effort, and where all are
+    given nothing is searched. `stop` is asked from time to time and ends the search early. Raises DesignError with all problems found.
     """
     spec = topology.design.placement
     ground = survey(topology, catalog)
-    raise_errors(pin_problems(topology, ground.hall))
-    kept = None if keep is None else kept_from_folder(keep, topology, ground.hall)
+    kept, remarks = kept_places(topology, ground.hall, keep)
+    remarks = raise_errors([*pin_problems(topology, ground.hall), *remarks])
+    ground = replace(ground, findings=(*ground.findings, *remarks, *raise_errors(impossible(topology, ground))))
     if effort == "fixed" and spec.arrangement == "auto" and kept is None:
         raise_errors(ground.short)
         placement = reference(topology, ground)
         if placement is not None and not check_placement(topology, placement):
             return placement
     tariff = make_tariff(topology, catalog, _reach_m(ground))
-    fixed = {} if kept else _arranged(topology, ground, tariff, FIXED if spec.arrangement == "auto" else {**FIXED, spec.arrangement: None})
+    fixed = _arranged(topology, ground, tariff, FIXED if spec.arrangement == "auto" else {**FIXED, spec.arrangement: None})
     unit = topology.design.cables.currency if tariff.priced else "modules"
     found: Found | None = None
     if spec.arrangement != "auto" and kept is None:
         if spec.arrangement not in fixed:
-            raise DesignError(ground.short or _breaks_rules(topology, ground, spec.arrangement))
-        best, status = fixed[spec.arrangement], "fixed"
+            raise DesignError(_forced_breaks(topology, ground, spec.arrangement))
+        best, status, effort = fixed[spec.arrangement], "fixed", "fixed"
+    elif kept is not None and kept.mask.all():
+        placement = assemble(topology, ground.hall, kept.position, kept.ru, ground.findings)
+        best, status, effort = Candidate("given", placement, price_routes(tariff, whole_routes_m(topology, placement))), "fixed", "fixed"
     else:
-        if effort != "fixed" or not fixed:
-            found = solve(topology, ground, tariff, kept, [_places(c.placement) for c in sorted(fixed.values(), key=lambda c: c.cost.rank)], effort, tell, stop, jobs, unit)
+        arranged = [] if kept else sorted(fixed.values(), key=lambda c: c.cost.rank)
+        if effort != "fixed" or not arranged:
+            around = None if kept is None else with_fellows(kept, topology, ground)
+            found = solve(topology, ground, tariff, around, [_places(c.placement) for c in arranged], effort, tell, stop, jobs, unit)
         searched = [] if found is None else [_candidate("search", topology, ground, tariff, *places) for places in found.places]
-        candidates = [*fixed.values(), *(c for c in searched if c is not None)]
+        candidates = [*arranged, *(c for c in searched if c is not None)]
         if not candidates:
-            raise DesignError(ground.short or _breaks_rules(topology, ground, None))
-        best = min(candidates, key=lambda c: c.cost.rank)
+            raise DesignError(_nothing_found(topology, ground, kept))
+        usual = fixed.get(REFERENCE) if effort == "fixed" and kept is None else None
+        best = usual or min(candidates, key=lambda c: c.cost.rank)
         status = "fixed" if found is None else found.status
     bound, within = (0.0, 0.0) if found is None else (found.bound, found.within if best.name == "search" else 0.0)
     if not tariff.priced:
         bound, within = (float(np.floor(b / METRES_A_MODULE + 1e-6)) for b in (bound, within))
     if best.cost.objective <= bound + 1e-6:
         status = "optimal"
+    routes_m = whole_routes_m(topology, best.placement)
     solution = Solution(
         arrangement=best.name,
         status=status,
         unit=unit,
         objective=best.cost.objective,
+        today=price_routes(tariff, routes_m, today=True).objective,
         bound=min(round(bound, 2), best.cost.objective),
         bound_within=min(round(within, 2), best.cost.objective),
         baselines={name: fixed[name].cost.objective if name in fixed else None for name in FIXED},
-        links=links_by_kind(tariff, route_lengths(topology, best.placement)["route_m"].to_numpy()),
+        links=links_by_kind(tariff, routes_m),
         effort=effort,
+        kept=0 if kept is None else int(kept.mask.sum()),
     )
     return replace(best.placement, solution=solution)
 
@@ -118,29 +134,53 @@ def _candidate(name: str, topology: Topology, ground: Ground, tariff: Tariff, po
     placement = assemble(topology, ground.hall, position, ru, ground.findings)
     if check_placement(topology, placement):
         return None
-    return Candidate(name, placement, price_routes(tariff, route_lengths(topology, placement)["route_m"].to_numpy()))
+    return Candidate(name, placement, price_routes(tariff, whole_routes_m(topology, placement)))
 
 
 def _arranged(topology: Topology, ground: Ground, tariff: Tariff, names: Iterable[str]) -> dict[str, Candidate]:
     """The fixed arrangements that fit and keep the rules."""
     found = {}
     for name in names:
-        arranged = PRESETS[name](topology, ground.hall, ground.racks, ground.cap)
-        candidate = None if arranged is None else _candidate(name, topology, ground, tariff, *arranged)
+        tries = (_candidate(name, topology, ground, tariff, *arranged) for arranged in arranged_around(name, topology, ground))
+        candidate = next((c for c in tries if c is not None), None)
         if candidate is not None:
             found[name] = candidate
     return found
 
 
-def _breaks_rules(topology: Topology, ground: Ground, name: str | None) -> list[Problem]:
-    """Say why a forced arrangement is none, or that nothing keeps all rules."""
-    if name is None:
-        what = "no placement was found that keeps every pin, power group and limit together"
-        return [Problem("no-placement", "placement", what, "each of them can be kept alone", "loosen pins or power groups, or add positions to hall.rows")]
-    arranged = PRESETS[name](topology, ground.hall, ground.racks, ground.cap)
+def _too_small(topology: Topology, ground: Ground, name: str = "") -> list[Problem]:
+    """By how much the hall without its forbidden racks is too small for the reference arrangement, or the one named."""
+    shut = int(ground.hall.positions["rack"].gather(ground.hall.free).is_in(topology.design.placement.forbidden).sum())
+    return too_small(topology, ground.hall, ground.blocks, ground.racks, ground.cap, racks_needed(name, topology, ground) if name else None, shut, name)
+
+
+def _forced_breaks(topology: Topology, ground: Ground, name: str) -> list[Problem]:
+    """Say why a forced arrangement is none."""
+    broken = _broken_by(topology, ground, name)
+    if broken is None:
+        what = f"{name} finds no room around pins, forbidden racks, feeds and existing equipment"
+        fix = "use auto, loosen them, or add positions to hall.rows"
+        return _too_small(topology, ground, name) or [Problem("arrangement", "placement.arrangement", what, f"it takes {racks_needed(name, topology, ground):,} racks", fix)]
+    return [Problem("arrangement", "placement.arrangement", f"{name} breaks a rule: {broken}", "a forced arrangement stands as it is", "use auto, or loosen what it breaks")]
+
+
+def _broken_by(topology: Topology, ground: Ground, name: str) -> str | None:
+    """The first rule that an arrangement breaks, and how many times rules are broken; None when it does not fit at all."""
+    arranged = next(arranged_around(name, topology, ground), None)
     if arranged is None:
-        return [
-            Problem("arrangement", "placement.arrangement", f"{name} does not fit the hall", "its racks need more positions or units", "add positions to hall.rows, or use auto")
-        ]
+        return None
     broken = check_placement(topology, assemble(topology, ground.hall, *arranged))
-    return [Problem("arrangement", "placement.arrangement", f"{name} breaks a rule: {broken[0].where} {broken[0].what}", fix="use auto, or loosen what it breaks")]
+    return f"{broken[0].where} {broken[0].what}" + (f" (and {len(broken) - 1:,} more)" if len(broken) > 1 else "")
+
+
+def _nothing_found(topology: Topology, ground: Ground, kept: Kept | None) -> list[Problem]:
+    """Say why nothing keeps all rules: the hall is too small, or what each arrangement breaks."""
+    short = _too_small(topology, ground)
+    if short:
+        return short
+    if kept is not None:
+        what = f"no placement was found around {int(kept.mask.sum()):,} devices whose places are given"
+        return [Problem("no-placement", "placement", what, "what is given stays", "let go of some of them, loosen pins or power groups, or add positions to hall.rows")]
+    what = "no placement was found that keeps every pin, power group and limit together"
+    why = "; ".join(f"{name} {'does not fit' if (broken := _broken_by(topology, ground, name)) is None else f'breaks: {broken}'}" for name in FIXED)
+    return [Problem("no-placement", "placement", what, why, "loosen pins or power groups, or add positions to hall.rows")]

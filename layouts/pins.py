@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 import polars as pl
 
+from ..fabric.existing import strangers
 from ..fabric.placement_spec import PinSpec, PowerGroupSpec
 from ..fabric.tables import NONE
 from ..fabric.topology import Topology
@@ -44,11 +45,11 @@ def wishes(topology: Topology, hall: Hall, racks: Mapping[str, NodeRack] | None 
     number = {name: i for i, name in enumerate(names)}
     may = np.ones((topology.devices.height, len(names)), bool)
     for pin in spec.pins:
-        may[np.ix_(_pinned(topology, pin), ~_inside(names, rows, pin.racks, pin.rows))] = False
+        may[np.ix_(pinned(topology, pin), ~inside(names, rows, pin.racks, pin.rows))] = False
     may[:, [number[r] for r in spec.forbidden if r in number]] = False
     taken = np.arange(hall.highest_ru)[None, :] >= hall.positions["height_ru"].to_numpy()[hall.free][:, None]
     power_w, weight_kg = np.zeros(len(names)), np.zeros(len(names))
-    for thing in (t for t in spec.existing if t.rack in number):
+    for thing in (t for t in strangers(topology.design) if t.rack in number):
         taken[number[thing.rack], thing.ru - 1 : thing.ru - 1 + thing.height_ru] = True
         power_w[number[thing.rack]] += thing.power_w
         weight_kg[number[thing.rack]] += thing.weight_kg
@@ -71,8 +72,8 @@ def _shared_power(topology: Topology, hall: Hall, names: Sequence[str], power_w:
     rack_w = max((kind.per_rack * kind.size.power_w for kind in racks.values()), default=1.0)
     switch_w = float(sizes[~is_node].max(initial=1.0))
     for group in topology.design.placement.power_groups:
-        inside = racks_of_group(hall, group)
-        members = np.array([i for i, name in enumerate(names) if name in inside], np.int64)
+        fed = racks_of_group(hall, group)
+        members = np.array([i for i, name in enumerate(names) if name in fed], np.int64)
         left = group.power_kw * 1000 - float(power_w[members].sum())
         full = max(0, min(len(members), int(left // rack_w)))
         block_here[members[full:]] = False
@@ -82,7 +83,8 @@ def _shared_power(topology: Topology, hall: Hall, names: Sequence[str], power_w:
     return block_here, switches_here
 
 
-def _pinned(topology: Topology, pin: PinSpec) -> Mask:
+def pinned(topology: Topology, pin: PinSpec) -> Mask:
+    """Devices that a pin speaks of."""
     devices = topology.devices
     if pin.device is not None:
         return np.array([fnmatchcase(name, pin.device) for name in devices["device"].to_list()])
@@ -90,12 +92,13 @@ def _pinned(topology: Topology, pin: PinSpec) -> Mask:
     return np.asarray((mask if pin.pod is None else mask & (devices["pod"] == pin.pod)).to_numpy())
 
 
-def _inside(names: Sequence[str], rows: Sequence[str], some: Sequence[str], whole: Sequence[str]) -> Mask:
+def inside(names: Sequence[str], rows: Sequence[str], some: Sequence[str], whole: Sequence[str]) -> Mask:
+    """Racks (given by name and row) that are among some racks or in whole rows."""
     return np.array([n in some or r in whole for n, r in zip(names, rows, strict=True)], bool)
 
 
 def pin_problems(topology: Topology, hall: Hall) -> list[Problem]:
-    """Return everything wrong with the wishes themselves, before any placement is tried."""
+    """Return every wish that names what is not there, or is wrong by itself; what wishes make impossible together is for `impossible.py`."""
     spec, at = topology.design.placement, "placement"
     blocked = dict(hall.positions.select("rack", "blocked").iter_rows())
     rows = hall.positions["row"].unique(maintain_order=True).to_list()
@@ -110,7 +113,7 @@ def pin_problems(topology: Topology, hall: Hall) -> list[Problem]:
 
     for i, pin in enumerate(spec.pins):
         named(f"{at}.pins.{i}", pin.racks, pin.rows)
-        if not _pinned(topology, pin).any():
+        if not pinned(topology, pin).any():
             who = pin.device if pin.device is not None else f"{pin.role}" + (f" of pod {pin.pod}" if pin.pod is not None else "")
             known = topology.devices["device"].to_list() if pin.device is not None else topology.devices["role"].unique().to_list()
             problems.append(Problem("pin-unknown", f"{at}.pins.{i}", f"the plan has no {who}", "the pin would hold nothing", did_you_mean(str(pin.device or pin.role), known)))
@@ -119,37 +122,16 @@ def pin_problems(topology: Topology, hall: Hall) -> list[Problem]:
         named(f"{at}.power_groups.{i}", group.racks, group.rows)
     heights = dict(hall.positions.select("rack", "height_ru").iter_rows())
     units: dict[tuple[str, int], int] = {}
-    for i, thing in enumerate(spec.existing):
-        where = f"{at}.existing.{i}"
+    for thing in strangers(topology.design):
+        i, where = thing.number, f"{at}.existing.{thing.number}"
         named(where, (thing.rack,), ())
         top = thing.ru + thing.height_ru - 1
         if top > heights.get(thing.rack, top):
-            problems.append(Problem("existing-outside", where, f"takes U{thing.ru} to U{top} of {thing.rack}, which has {heights[thing.rack]} U"))
+            problems.append(Problem("existing-outside", where, f"takes U{thing.ru} to U{top} of {thing.rack}, which has {heights[thing.rack]} U", fix="mend ru or height_ru"))
         clash = {units[key] for unit in range(thing.ru, top + 1) if (key := (thing.rack, unit)) in units}
-        problems.extend(Problem("existing-overlap", where, f"shares units of {thing.rack} with placement.existing.{other}") for other in sorted(clash))
+        for other in sorted(clash):
+            problems.append(Problem("existing-overlap", where, f"shares units of {thing.rack} with placement.existing.{other}", fix="mend ru or height_ru of one"))
         units.update({(thing.rack, unit): i for unit in range(thing.ru, top + 1)})
-    return problems or (_contradictions(topology, hall) if spec.pins or spec.forbidden else [])
-
-
-def _contradictions(topology: Topology, hall: Hall) -> list[Problem]:
-    """Return pins that leave a device no place, or devices together too little room."""
-    w = wishes(topology, hall)
-    nowhere = ~w.may.any(axis=1)
-    names = topology.devices["device"].to_list()
-    if nowhere.any():
-        first = [names[i] for i in np.flatnonzero(nowhere)[:3].tolist()]
-        what = f"pins and forbidden racks leave {int(nowhere.sum())} devices no rack, such as {', '.join(first)}"
-        return [Problem("pins-contradict", "placement.pins", what, "a device must keep all of its pins at once", "let the pins name a common rack")]
-    height = device_sizes(topology)["height_ru"].to_numpy().astype(np.int64)
-    free_ru = (~w.taken).sum(axis=1)
-    problems = []
-    sets, of = np.unique(w.may, axis=0, return_inverse=True)
-    for number, racks in enumerate(sets):
-        inside = np.flatnonzero(~(w.may[:, ~racks].any(axis=1)))
-        need, room = int(height[inside].sum()), int(free_ru[racks].sum())
-        if need > room:
-            what = f"{len(inside)} devices may stand only in {int(racks.sum())} racks: they take {need} U, {room} U are free there"
-            problems.append(Problem("pins-too-tight", "placement.pins", what, f"such as {names[int(np.flatnonzero(np.asarray(of).ravel() == number)[0])]}", "name more racks"))
     return problems
 
 
@@ -167,12 +149,12 @@ def pins_are_kept(topology: Topology, placement: Placement) -> Iterator[Problem]
 def existing_equipment_is_left_alone(topology: Topology, placement: Placement) -> Iterator[Problem]:
     """No device takes units, power or weight of what stands already."""
     limits = {rack: (power_w, weight_kg) for rack, power_w, weight_kg in placement.hall.positions.select("rack", "power_w", "weight_kg").iter_rows()}
-    for thing in topology.design.placement.existing:
+    existing = strangers(topology.design)
+    for thing in existing:
         here = placement.places.filter(pl.col("rack") == thing.rack)
         top = thing.ru + thing.height_ru - 1
         if here.filter((pl.col("ru") <= top) & (pl.col("ru") + pl.col("height_ru") > thing.ru)).height:
-            yield Problem("existing-units", thing.rack, f"U{thing.ru} to U{top} are taken by {thing.name or 'existing equipment'}")
-    existing = topology.design.placement.existing
+            yield Problem("existing-units", thing.rack, f"U{thing.ru} to U{top} are taken by {thing.name}")
     for rack in dict.fromkeys(t.rack for t in existing):
         here = placement.places.filter(pl.col("rack") == rack)
         for column, limit, unit in zip(("power_w", "weight_kg"), limits[rack], ("W", "kg"), strict=True):
@@ -197,7 +179,7 @@ def roles_stand_apart(topology: Topology, placement: Placement) -> Iterator[Prob
 def power_groups_carry_their_racks(topology: Topology, placement: Placement) -> Iterator[Problem]:
     """What hangs on one feed draws no more than the feed carries."""
     draws = dict(placement.places.group_by("rack").agg(pl.col("power_w").sum()).iter_rows())
-    for thing in topology.design.placement.existing:
+    for thing in strangers(topology.design):
         draws[thing.rack] = draws.get(thing.rack, 0.0) + thing.power_w
     for group in topology.design.placement.power_groups:
         total = sum(draws.get(rack, 0.0) for rack in racks_of_group(placement.hall, group))

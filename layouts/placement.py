@@ -29,15 +29,17 @@ from .tables import PLACES, RACKS
 
 @dataclass(frozen=True)
 class Solution:
-    """How good a placement is, in what it costs in cables and modules (spares not counted)."""
+    """How good a placement is, in what it costs in cables and modules when the cluster has grown (spares not counted)."""
 
     arrangement: str
-    """Name of the fixed arrangement, or `search`."""
+    """Name of the fixed arrangement, `search`, or `given` where every place was given."""
     status: str
     """optimal (proved), feasible, fixed (no search was asked for), or interrupted (best found until then)."""
     unit: str
     """What objective, bound and baselines count: the design's currency, or modules where prices are missing."""
     objective: float
+    today: float
+    """The share of the objective that links of today need: what the bill comes to, spares not counted."""
     bound: float
     """No placement with node racks filled as the hall asks costs less."""
     bound_within: float
@@ -45,8 +47,15 @@ class Solution:
     baselines: Mapping[str, float | None]
     """The fixed arrangements on the same hall; None where one does not fit or breaks a rule."""
     links: Mapping[str, Mapping[str, int]]
-    """Tier -> kind of cable -> links."""
+    """Tier -> kind of cable -> links of today."""
     effort: str
+    kept: int = 0
+    """Devices whose places were given."""
+
+    @property
+    def is_repeatable(self) -> bool:
+        """True when planning the design again with no more than it says gives the same places."""
+        return self.effort == "fixed" and not self.kept and self.status != "interrupted"
 
     @property
     def gap_percent(self) -> float:
@@ -196,17 +205,20 @@ def racks_of(topology: Topology, spots: pl.DataFrame, places: pl.DataFrame) -> p
     )
 
 
-def too_small(topology: Topology, hall: Hall, blocks: Sequence[Block], racks: Mapping[str, NodeRack], cap: int) -> list[Problem]:
-    """Return by how many racks, units and kilowatts a hall of equal racks falls short of the blocks, and what would help."""
-    need, free = sum(b.racks for b in blocks), len(hall.free)
+def too_small(
+    topology: Topology, hall: Hall, blocks: Sequence[Block], racks: Mapping[str, NodeRack], cap: int, need: int | None = None, forbidden: int = 0, name: str = ""
+) -> list[Problem]:
+    """Return by how many racks, units and kilowatts the hall falls short of the blocks (or of `need` racks of the arrangement `name`), and what would help."""
+    need, free = sum(b.racks for b in blocks) if need is None else need, len(hall.free) - forbidden
     if need <= free:
         return []
     limits, short = arranging_limits(topology, hall.least), need - free
     nodes = int((topology.devices["role"] == "node").sum())
     sizes = device_sizes(topology)
     fix = f"add {short:,} position{'s' if short > 1 else ''} to hall.rows"
-    fix += _packed_tighter(topology, limits, free, racks, cap)
-    what = f"{need:,} racks needed, the hall has {free:,} positions: {short:,} short, which is {short * limits.height_ru:,} U and {kilo(short * limits.power_w)} kW"
+    fix += "" if name else _packed_tighter(topology, limits, free, racks, cap)
+    what = f"{need:,} racks needed{f' for {name}' if name else ''}, the hall has {free:,} positions" + (f" besides {forbidden:,} forbidden ones" if forbidden else "")
+    what += f": {short:,} short, which is {short * limits.height_ru:,} U and {kilo(short * limits.power_w)} kW"
     why = (
         f"{nodes:,} nodes at {_a_rack(racks)} a rack and {topology.devices.height - nodes:,} switches and servers, room for growth included, "
         f"take {sizes['height_ru'].sum():,} U and {kilo(float(sizes['power_w'].sum()))} kW; "

@@ -2,6 +2,9 @@
 
 Which links share cages never depends on where things stand, so a `Tariff` is made once: for each shape of cage group
 its lengths sold and, at each, the choice that `cables.cable` makes. Pricing a placement is then looking up routes.
+
+Links that growth will add are priced with those of today, as `cables.cable` decides them together: placements are
+compared by what the grown cluster costs. What the bill of today comes to is asked for by `today`.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from ..fabric.topology import Topology
+from ..fabric.topology import Topology, grown
 from ..vendors.catalog import Catalog
 from ..vendors.models import Part
 from .assemblies import Choice, CopperChoice, Group, best, fibre_length, fibres, limits_on, options
@@ -62,6 +65,8 @@ class Step:
     fixed: float
     """Price of the cable (copper) or of all modules (optics) of one group; not-a-number when unknown."""
     modules: int
+    by_class: Floats
+    """Price of the module in a cage of each class; 0 for copper and for classes that the group has none of."""
     length_m: float
     """Length of a copper cable; 0 for optics, whose fibres have their own lengths."""
     fibre_m: Mapping[str, Floats]
@@ -82,7 +87,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Tariff:
-    """Cage groups and fibres of every link, and what each kind of group costs by length."""
+    """Cage groups and fibres of every link, future ones included, and what each kind of group costs by length."""
 
     kinds: tuple[Kind, ...]
     kind_of_group: Ints
@@ -91,6 +96,12 @@ class Tariff:
     group_of_fibre: Ints
     shape_of_fibre: Sequence[str]
     tier_of_group: Sequence[str]
+    links_today: int
+    """Links that are there today: those of lower numbers."""
+    cages: Ints
+    """[group, cage class]: cages."""
+    cages_today: Ints
+    """Those of them that a link of today ends in."""
     priced: bool
     """Every part that any route may ask for has a price in the design's currency."""
 
@@ -101,8 +112,9 @@ class Tariff:
 
 
 def make_tariff(topology: Topology, catalog: Catalog, reach_m: float) -> Tariff:
-    """Group the cages of all links and look up what each kind of group costs at each length; `reach_m` is the longest route there can be."""
-    classes, links = with_cages(topology, _blank_routes(topology), catalog)
+    """Group the cages of all links, future ones included, and look up what each kind of group costs at each length; `reach_m` is the longest route there can be."""
+    whole = grown(topology)
+    classes, links = with_cages(whole, _blank_routes(whole), catalog)
     links = links.sort("link")
     groups = groups_of(links).join(_mix(links), on="group", how="left", maintain_order="left").with_row_index("row")
     shaped = fibre_shapes(links).sort("fibre").with_row_index("fibre_no")
@@ -121,35 +133,56 @@ def make_tariff(topology: Topology, catalog: Catalog, reach_m: float) -> Tariff:
         kinds.append(_kind(signature, classes, topology, catalog))
     tiers = numbered.group_by("group_no").agg(pl.col("tier").first()).sort("group_no")["tier"].to_list()
     priced = all(_has_prices(k, reach_m) for k in kinds)
-    return Tariff(tuple(kinds), kind_of_group, group_of_link, fibre_of_link, group_of_fibre, shaped["shape"].to_list(), tiers, priced)
+    today = topology.links.height
+    cages, cages_today = (_cages(some, groups.height, len(classes)) for some in (numbered, numbered.filter(pl.col("link") < today)))
+    return Tariff(tuple(kinds), kind_of_group, group_of_link, fibre_of_link, group_of_fibre, shaped["shape"].to_list(), tiers, today, cages, cages_today, priced)
+
+
+def _cages(links: pl.DataFrame, groups: int, classes: int) -> Ints:
+    """[group, cage class]: cages that links end in."""
+    found = np.zeros((groups, classes), np.int64)
+    ends = pl.concat(links.select("group_no", pl.col(f"{end}_key").alias("cage"), pl.col(f"{end}_class").alias("class")) for end in "ab").unique()
+    np.add.at(found, (ends["group_no"].to_numpy(), ends["class"].to_numpy()), 1)
+    return found
 
 
 def price(topology: Topology, placement: Placement, tariff: Tariff) -> Cost:
-    """Price a placement: what `cables.cable` and the bill of materials come to, without spares."""
-    return price_routes(tariff, route_lengths(topology, placement)["route_m"].to_numpy())
+    """Price a placement: what `cables.cable` and the bill of materials come to when the cluster has grown, without spares."""
+    return price_routes(tariff, whole_routes_m(topology, placement))
 
 
-def price_routes(tariff: Tariff, route_m: Floats) -> Cost:
-    """Price the routes of all links, in link order."""
+def whole_routes_m(topology: Topology, placement: Placement) -> Floats:
+    """Length of the route of each link, then of each future link."""
+    return route_lengths(grown(topology), placement)["route_m"].to_numpy()
+
+
+def price_routes(tariff: Tariff, route_m: Floats, today: bool = False) -> Cost:
+    """Price the routes of all links, future ones included, in link order; `today` counts only cables and modules that links of today need."""
     money, modules, longest, metres, stuck = 0.0, 0, 0.0, 0.0, 0
+    count = tariff.links_today if today else len(tariff.group_of_link)
+    links = np.bincount(tariff.group_of_link[:count], minlength=len(tariff.kind_of_group))
+    needed = np.zeros(len(tariff.group_of_fibre), bool)
+    needed[tariff.fibre_of_link[:count]] = True
+    cages = tariff.cages_today if today else tariff.cages
     of_fibre = np.zeros(len(tariff.group_of_fibre))
     np.maximum.at(of_fibre, tariff.fibre_of_link, route_m)
     shapes = np.array(tariff.shape_of_fibre)
     at = step_of_groups(tariff, route_m)
     for number, kind in enumerate(tariff.kinds):
         for i in np.unique(at[tariff.kind_of_group == number]).tolist():
-            groups = (tariff.kind_of_group == number) & (at == i)
-            count = int(groups.sum())
+            groups = (tariff.kind_of_group == number) & (at == i) & (links > 0)
             step = kind.steps[i] if i < len(kind.steps) else None
             if step is None:
-                stuck += count * kind.links
+                stuck += int(links[groups].sum())
                 continue
-            money += count * step.fixed
-            modules += count * step.modules
             if step.copper:
-                longest, metres = max(longest, step.length_m), metres + count * step.length_m
+                copper = int(groups.sum())
+                money += copper * step.fixed
+                longest, metres = max(longest, step.length_m if copper else 0.0), metres + copper * step.length_m
                 continue
-            inside = groups[tariff.group_of_fibre]
+            money += float((cages[groups] @ step.by_class).sum())
+            modules += int(cages[groups].sum())
+            inside = groups[tariff.group_of_fibre] & needed
             for shape, lengths in step.fibre_m.items():
                 routes = of_fibre[inside & (shapes == shape)]
                 bins = np.minimum(np.searchsorted(lengths, routes), len(lengths) - 1)
@@ -171,15 +204,17 @@ def step_of_groups(tariff: Tariff, route_m: Floats) -> Ints:
 
 
 def links_by_kind(tariff: Tariff, route_m: Floats) -> dict[str, dict[str, int]]:
-    """Tier -> kind of cable -> number of links."""
+    """Tier -> kind of cable -> number of links of today."""
     at = step_of_groups(tariff, route_m).tolist()
+    links = np.bincount(tariff.group_of_link[: tariff.links_today], minlength=len(at)).tolist()
     found: dict[str, dict[str, int]] = {}
     for group, (number, i) in enumerate(zip(tariff.kind_of_group.tolist(), at, strict=True)):
-        kind = tariff.kinds[number]
-        step = kind.steps[i] if i < len(kind.steps) else None
-        counts = found.setdefault(tariff.tier_of_group[group], {})
-        name = step.kind if step else "none"
-        counts[name] = counts.get(name, 0) + kind.links
+        if links[group]:
+            kind = tariff.kinds[number]
+            step = kind.steps[i] if i < len(kind.steps) else None
+            counts = found.setdefault(tariff.tier_of_group[group], {})
+            name = step.kind if step else "none"
+            counts[name] = counts.get(name, 0) + links[group]
     return found
 
 
@@ -229,19 +264,19 @@ def _kind(signature: dict[str, object], classes: Sequence[CageClass], topology: 
     steps: list[Step | None] = []
     for at_m in steps_m:
         found = options(group, at_m, catalog, limits, shapes)
-        steps.append(_step(best(found, group, at_m, catalog, policy.currency), cages, shapes, catalog, policy.currency) if found else None)
+        steps.append(_step(best(found, group, at_m, catalog, policy.currency), cages, classes, shapes, catalog, policy.currency) if found else None)
     counts = {str(row["shape"]): int(row["n"]) for row in signature["fibre_mix"]}  # type: ignore[attr-defined]
     return Kind(group.links, counts, np.array(steps_m), tuple(steps))
 
 
-def _step(choice: Choice, cages: Mapping[CageClass, int], shapes: Sequence[str], catalog: Catalog, currency: str) -> Step:
+def _step(choice: Choice, cages: Mapping[CageClass, int], classes: Sequence[CageClass], shapes: Sequence[str], catalog: Catalog, currency: str) -> Step:
     def value(part: Part, length_m: float | None = None, number: str | None = None) -> float:
         found = catalog.price(part, length_m, number)
         return found.value if found and found.currency == currency else float("nan")
 
     if isinstance(choice, CopperChoice):
         fixed = value(choice.part, choice.length_m, choice.part.lengths_m[choice.length_m])
-        return Step(choice.kind, True, fixed, 0, choice.length_m, {}, {})
+        return Step(choice.kind, True, fixed, 0, np.zeros(len(classes)), choice.length_m, {}, {})
     lengths: dict[str, Floats] = {}
     prices: dict[str, Floats] = {}
     for shape in shapes:
@@ -252,8 +287,9 @@ def _step(choice: Choice, cages: Mapping[CageClass, int], shapes: Sequence[str],
                     sold[length] = value(fibre, length, fibre.lengths_m[length])
         lengths[shape] = np.array(sorted(sold))
         prices[shape] = np.array([sold[length] for length in sorted(sold)])
-    fixed = sum(value(choice.modules[c]) * n for c, n in cages.items())
-    return Step(choice.kind, False, fixed, sum(cages.values()), 0.0, lengths, prices)
+    by_class = np.array([value(choice.modules[c]) if c in cages else 0.0 for c in classes])
+    fixed = sum(by_class[classes.index(c)] * n for c, n in cages.items())
+    return Step(choice.kind, False, float(fixed), sum(cages.values()), by_class, 0.0, lengths, prices)
 
 
 def _has_prices(kind: Kind, reach_m: float) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..fabric.topology import Topology
-from .hall import Floats, Hall, Ints
+from .hall import Floats, Hall, Ints, Mask
 from .pins import Wishes
 from .pricing import Tariff
 from .routes import route_terms_m
@@ -61,6 +62,22 @@ def slots_open(topology: Topology, hall: Hall, spots: Ints, wishes: Wishes, lowe
             most = np.minimum(most, np.floor(np.minimum((left + 1e-6) / each, MANY)).astype(np.int64))
         found[:, number] = np.where(most < 0, -1, np.minimum((lowest > nodes * size.height_ru).sum(axis=1), above + most))
     return found
+
+
+def slots_beside(
+    topology: Topology, hall: Hall, spots: Ints, wishes: Wishes, lowest: Ints, loads: Sequence[tuple[int, Size]], cap: int, free_slot: Mask, kept: Ints, stand: Ints
+) -> Ints:
+    """Slots from the top that switches may take beside kept switches as well, which stand on spots `stand`; slots that are not free are passed over."""
+    sizes = device_sizes(topology)
+    power_w, weight_kg, count = wishes.power_w.copy(), wishes.weight_kg.copy(), np.zeros(len(wishes.power_w), np.int64)
+    np.add.at(power_w, stand, sizes["power_w"].to_numpy()[kept])
+    np.add.at(weight_kg, stand, sizes["weight_kg"].to_numpy()[kept])
+    np.add.at(count, stand, 1)
+    there = replace(wishes, power_w=power_w, weight_kg=weight_kg, switches_here=np.maximum(np.minimum(wishes.switches_here, cap) - count, 0))
+    more = slots_open(topology, hall, spots, there, lowest, loads, cap)
+    above = (lowest > hall.positions["height_ru"].to_numpy()[spots][:, None]).sum(axis=1)
+    reach = (np.cumsum(free_slot, axis=1)[:, None, :] <= (more - above[:, None])[:, :, None]).sum(axis=2)
+    return np.where(more < 0, more, reach)
 
 
 def apart_sets(topology: Topology, switch_dev: Ints) -> tuple[Ints, ...]:

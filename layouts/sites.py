@@ -20,10 +20,10 @@ from ..fabric.topology import Topology
 from .arrangement import blocks_of_nodes
 from .cooling import liquid_here
 from .hall import RACK_UNIT_M, Floats, Hall, Ints, Mask
-from .keep import Kept
+from .keep import Kept, blocks_around
 from .pins import Wishes, narrowed
 from .pricing import Tariff, link_price
-from .site_tables import apart_sets, bundles, cage_mates, floor_routes, slots_of_racks, slots_open
+from .site_tables import apart_sets, bundles, cage_mates, floor_routes, slots_beside, slots_of_racks, slots_open
 from .sizes import NodeRack, Size, device_sizes
 
 
@@ -144,10 +144,12 @@ def make_sites(
     sizes = device_sizes(topology)
     height = sizes["height_ru"].to_numpy().astype(np.int64)
     blocks, pods = blocks_of_nodes(topology, racks, devices)
+    if kept is not None:
+        blocks, pods = blocks_around(kept, blocks, pods)
     role = topology.devices["role"].to_list()
     switch_dev = np.array([i for i in devices.tolist() if role[i] != "node"], np.int64)
     profile = topology.devices["profile"].to_list()
-    of_block = [(len(b), racks[profile[b[0]]].size) for b in blocks]
+    of_block = [(len(b), max(racks[profile[dev]].size for dev in b.tolist())) for b in blocks]
     loads = tuple(dict.fromkeys(of_block))
     pitch = int(height[switch_dev].max(initial=1))
     slots, slot_ru, shift_ru = slots_of_racks(hall, spots, pitch)
@@ -174,6 +176,11 @@ def make_sites(
     open_slots = slots_open(topology, hall, spots, wishes, lowest, loads, cap)
     firsts = np.array([b[0] for b in blocks], np.int64)
     may_block &= wishes.block_here[None, :] & liquid_here(topology, hall, firsts, spots)
+    free_slot = np.asarray(~units[np.arange(len(spots))[:, None, None], at].any(axis=2) & (lowest >= 1))
+    if kept is not None:
+        stand = np.array([d for d in switch_dev.tolist() if kept.mask[d]], np.int64)
+        open_slots = np.minimum(open_slots, slots_beside(topology, hall, spots, wishes, lowest, loads, cap, free_slot, stand, spot_of[stand]))
+    may_block[:, fixed_block[fixed_block >= 0]] = False
     may_block &= np.array([open_slots[:, load] >= 0 for load in block_load.tolist()]).reshape(may_block.shape)
     to_blocks, to_switches = bundles(topology, tariff, blocks, switch_dev, links)
     return Sites(
@@ -192,7 +199,7 @@ def make_sites(
         switch_role=tuple(role[d] for d in switch_dev.tolist()),
         switch_height_m=(slot_ru[None, :] - 1 + height[switch_dev][:, None] / 2) * RACK_UNIT_M,
         open_slots=np.maximum(open_slots, 0),
-        free_slot=np.asarray(~units[np.arange(len(spots))[:, None, None], at].any(axis=2) & (lowest >= 1)),
+        free_slot=free_slot,
         fixed_block=fixed_block,
         fixed_switch=fixed_switch,
         apart=apart_sets(topology, switch_dev),
@@ -218,12 +225,13 @@ def positions_of(sites: Sites, state: State, count: int) -> tuple[Ints, Ints]:
 
 def is_sound(sites: Sites, state: State) -> bool:
     """True when no rack holds more than it may and every pin is kept (what must not move is not judged)."""
-    if len(np.unique(state.spot_of_block)) < len(state.spot_of_block) or len(np.unique(state.slot_of_switch)) < len(state.slot_of_switch):
+    switches, blocks = sites.fixed_switch < 0, sites.fixed_block < 0
+    moved = state.slot_of_switch[switches]
+    if len(np.unique(state.spot_of_block)) < len(state.spot_of_block) or len(np.unique(moved)) < len(moved):
         return False
     nodes = np.zeros(len(sites.spots), np.int64)
     nodes[state.spot_of_block] = sites.block_load
     spot, k = state.slot_of_switch // sites.slots, state.slot_of_switch % sites.slots
-    switches, blocks = sites.fixed_switch < 0, sites.fixed_block < 0
     good = (k < sites.open_slots[spot, nodes[spot]]) & sites.free_slot[spot, k] & sites.switch_may[np.arange(len(spot)), spot]
     stands = sites.block_may[np.arange(len(state.spot_of_block)), state.spot_of_block]
     apart = all(len(np.unique(spot[members])) > 1 for members in sites.apart)

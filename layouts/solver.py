@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..fabric.topology import Topology
+from ..fabric.topology import Topology, grown
 from .hall import Ints
 from .hall_bound import hall_bound
 from .keep import Kept
@@ -62,16 +62,43 @@ def solve(
     jobs: int,
     unit: str,
 ) -> Found | None:
-    """Search with the work that the effort allows; None when nothing was found at all."""
+    """Search with the work that the effort allows, for the cluster when it has grown; None when nothing was found at all.
+
+    An interrupt (Ctrl-C) ends the search: what was found until then is kept, and `starts` are there in any case.
+    """
+    nothing = Found((), 0.0, 0.0, "interrupted") if starts else None
+    if stop() and starts:
+        return nothing
+    try:
+        return _search(grown(topology), ground, tariff, kept, starts, effort, tell, stop, jobs, unit)
+    except KeyboardInterrupt:
+        return nothing
+
+
+def _search(
+    topology: Topology,
+    ground: Ground,
+    tariff: Tariff,
+    kept: Kept | None,
+    starts: Sequence[tuple[Ints, Ints]],
+    effort: str,
+    tell: Callable[[str], None],
+    stop: Callable[[], bool],
+    jobs: int,
+    unit: str,
+) -> Found | None:
     asked = wishes(topology, ground.hall, ground.racks)
     simple = hall_bound(topology, ground, tariff)
     scale = 1.0 if tariff.priced else METRES_A_MODULE
     if kept is None and starts and len(ground.hall.free) > SPOTS_MAX[effort]:
-        try:
-            several = tuple(solve_pods(topology, ground, tariff, asked, start, POD_WORK[effort], tell, stop) for start in starts[: STARTS[effort]])
-        except KeyboardInterrupt:
-            return None
-        return Found(several, simple, 0.0, "interrupted" if stop() else "feasible")
+        several = []
+        interrupted = False
+        for start in starts[: STARTS[effort]]:
+            places, interrupted = solve_pods(topology, ground, tariff, asked, start, POD_WORK[effort], tell, stop)
+            several.append(places)
+            if interrupted:
+                break
+        return Found(tuple(several), simple, 0.0, "interrupted" if interrupted or stop() else "feasible")
     sites = make_sites(topology, ground.hall, tariff, ground.racks, ground.cap, asked, kept)
     board = make_board(sites)
     best: list[tuple[State, float]] = []
@@ -79,7 +106,7 @@ def solve(
     def heard(state: State, cost: float) -> None:
         if not best or cost < best[0][1]:
             best[:] = [(state, cost)]
-            tell(f"placing racks and switches: {cost / scale:,.0f} {unit}")
+            tell(_progress(cost, simple, scale, unit))
 
     status, bound, within = "feasible", simple, 0.0
     try:
@@ -92,11 +119,18 @@ def solve(
             within, slots_open = conditional_bound(board, *best[0])
             within = max(within, polish_all(board, best[0][0], POLISH[effort], jobs, slots_open, heard, stop))
         if best and effort != "fixed":
+            tell(f"{_progress(best[0][1], simple, scale, unit)}; raising the bound")
             bound = lower_bound(board, *best[0], simple, effort, stop)
-            tell(f"placing racks and switches: {best[0][1] / scale:,.0f} {unit}, bound {bound / scale:,.0f}")
+            tell(_progress(best[0][1], bound, scale, unit))
     except KeyboardInterrupt:
         status = "interrupted"
     if not best:
         return None
     places = positions_of(sites, best[0][0], topology.devices.height)
     return Found((places if kept is None else kept.override(*places),), bound, within, "interrupted" if stop() else status)
+
+
+def _progress(cost: float, bound: float, scale: float, unit: str) -> str:
+    """The best placement so far as the search counts it (each link by its own route), the bound, and how far apart they are."""
+    gap = 100 * (cost - bound) / cost if cost > 0 else 0.0
+    return f"placing racks and switches: about {cost / scale:,.0f} {unit}, bound {bound / scale:,.0f}, gap {max(0.0, gap):.1f}%"

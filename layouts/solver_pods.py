@@ -24,9 +24,21 @@ from .solver_walk import make_board
 Places = tuple[Ints, Ints]
 
 
-def solve_pods(topology: Topology, ground: Ground, tariff: Tariff, wishes: Wishes, places: Places, work: int, tell: Callable[[str], None], stop: Callable[[], bool]) -> Places:
-    """Better places for every pod and then for what serves all pods, from those of an arrangement; `work` is for each kind of pod."""
-    position, ru = places[0].copy(), places[1].copy()
+def solve_pods(
+    topology: Topology, ground: Ground, tariff: Tariff, wishes: Wishes, places: Places, work: int, tell: Callable[[str], None], stop: Callable[[], bool]
+) -> tuple[Places, bool]:
+    """Better places for every pod and then for what serves all pods, from those of an arrangement, and whether that was interrupted; `work` is for each kind of pod."""
+    at = np.stack(places)
+    try:
+        _each_pod(topology, ground, tariff, wishes, at, work, tell, stop)
+    except KeyboardInterrupt:
+        return (at[0], at[1]), True
+    return (at[0], at[1]), False
+
+
+def _each_pod(topology: Topology, ground: Ground, tariff: Tariff, wishes: Wishes, at: Ints, work: int, tell: Callable[[str], None], stop: Callable[[], bool]) -> None:
+    """Better the places `at` ([position and unit, device]); after an interrupt they are as good as they got."""
+    position, ru = at[0], at[1]
     pod = topology.devices["home"].to_numpy()
     pods = np.unique(pod[pod >= 0]).tolist()
     a, b = (topology.links[c].to_numpy().astype(np.int64) for c in ("a_dev", "b_dev"))
@@ -46,10 +58,9 @@ def solve_pods(topology: Topology, ground: Ground, tariff: Tariff, wishes: Wishe
             tell(f"placing racks and switches: pod {number + 1} of {len(pods)}")
         found = _one_pod(topology, ground, tariff, wishes, (position, ru), devices, links, devices_at, known, work, stop)
         if found is not None:
-            position[devices], ru[devices] = found[0][devices], found[1][devices]
+            at[:, devices] = np.stack(found)[:, devices]  # in one go: an interrupt leaves no pod half moved
     for role in ("spine", "core"):
-        _permute(topology, ground, tariff, position, ru, role)
-    return position, ru
+        _permute(topology, ground, tariff, at, role)
 
 
 def _split(keys: Ints, values: Ints) -> tuple[list[int], list[Ints]]:
@@ -104,10 +115,11 @@ def _one_pod(
     return positions_of(sites, known[key], topology.devices.height)
 
 
-def _permute(topology: Topology, ground: Ground, tariff: Tariff, position: Ints, ru: Ints, role: str) -> None:
+def _permute(topology: Topology, ground: Ground, tariff: Tariff, at: Ints, role: str) -> None:
     """Let the switches of a role that serve all pods trade places among themselves, at their best with everything else fixed."""
     from scipy.optimize import linear_sum_assignment
 
+    position, ru = at[0], at[1]
     devices = np.flatnonzero(((topology.devices["role"] == role) & (topology.devices["home"] < 0)).to_numpy())
     sizes = device_sizes(topology)["height_ru"].to_numpy().astype(np.int64)
     if len(devices) < 2 or len(np.unique(sizes[devices])) > 1 or topology.design.placement.pins:
@@ -125,7 +137,7 @@ def _permute(topology: Topology, ground: Ground, tariff: Tariff, position: Ints,
         table[:, slot] = _cost_there(ground, tariff, keys, counts, len(devices), position, height_m, device)
     rows_, columns = linear_sum_assignment(table)
     if table[rows_, columns].sum() < np.trace(table) - 1e-6:
-        position[devices[rows_]], ru[devices[rows_]] = position[devices[columns]], ru[devices[columns]]
+        at[:, devices[rows_]] = at[:, devices[columns]]
 
 
 def _cost_there(ground: Ground, tariff: Tariff, keys: Ints, counts: Ints, devices: int, position: Ints, height_m: Floats, there: int) -> Floats:

@@ -8,13 +8,17 @@ spot p, `w` counts the leaf-to-rack bundles between them: sum over spots = racks
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from threading import Thread
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .hall import Floats, Ints, Mask
 from .sites import State, is_sound
 from .solver_walk import Board, node_cost, open_mask, slot_costs, total_cost
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 CELLS_MAX = 100_000
 """Parts x slots x spots up to which all leaves are polished at once."""
@@ -187,7 +191,7 @@ def polish(board: Board, state: State, limit: float, jobs: int = 1, free: set[in
     if jobs > 1:
         solver.parameters.num_workers = jobs
         solver.parameters.interleave_search = True
-    status = solver.solve(model)
+    status = _solved(solver, model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return None
     if upper is not None:
@@ -206,6 +210,22 @@ def polish(board: Board, state: State, limit: float, jobs: int = 1, free: set[in
     found = State(spot_of, slot_of)
     rest = total_cost(board, found) - solver.objective_value * unit
     return Polished(found, total_cost(board, found), solver.best_objective_bound * unit + rest, status == cp_model.OPTIMAL)
+
+
+def _solved(solver: cp_model.CpSolver, model: cp_model.CpModel) -> cp_model.CpSolverStatus:
+    """Solve in a thread of its own, so that an interrupt reaches the caller at once and not when the solver is done."""
+    solver.parameters.catch_sigint_signal = False
+    found: list[cp_model.CpSolverStatus] = []
+    thread = Thread(target=lambda: found.append(solver.solve(model)), daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.1)
+    except KeyboardInterrupt:
+        solver.stop_search()
+        thread.join()
+        raise
+    return found[0]
 
 
 def _slot_classes(

@@ -29,11 +29,27 @@ HEADER = """\
 # follow from it: tiers, planes, nodes_per_su, rails_per_leaf; remove spines_per_plane and the rows of the hall.
 """
 
+PLACES_HEADER = """\
+# placement.places says where every device stands; remove it where devices shall find places anew.
+"""
+
+
+class _Compact(yaml.SafeDumper):
+    """Writes the devices of one rack side by side."""
+
+
+class _Rack(dict[str, int]):
+    """Device -> its lowest unit."""
+
+
+_Compact.add_representer(_Rack, lambda dumper, rack: dumper.represent_mapping("tag:yaml.org,2002:map", rack, flow_style=True))
+
 
 def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
     """Render design.yaml."""
-    text = yaml.safe_dump(resolved(plan), sort_keys=False, allow_unicode=True, width=120)
-    return {"design.yaml": (HEADER.format(name=plan.design.name, version=__version__) + text).encode()}
+    data = resolved(plan)
+    header = HEADER.format(name=plan.design.name, version=__version__) + (PLACES_HEADER if data["placement"]["places"] else "")
+    return {"design.yaml": (header + yaml.dump(data, Dumper=_Compact, sort_keys=False, allow_unicode=True, width=120)).encode()}
 
 
 def resolved(plan: Plan) -> dict[str, Any]:
@@ -48,7 +64,16 @@ def resolved(plan: Plan) -> dict[str, Any]:
     for name, access in plan.design.fabrics.others.items():
         data["fabrics"][name] |= _access_choices(plan, name, access)
     data["hall"] |= _hall_choices(plan)
+    found = plan.placement.solution
+    if found is not None and not found.is_repeatable:
+        data["placement"]["places"] = _places(plan)
     return data
+
+
+def _places(plan: Plan) -> dict[str, dict[str, int]]:
+    """Rack -> its devices from the bottom, future ones included -> lowest unit."""
+    stands = plan.placement.places.select("rack", "rack_no", "ru").with_columns(plan.topology.devices["device"]).sort("rack_no", "ru", maintain_order=True)
+    return {str(rack): _Rack(here.select("device", "ru").iter_rows()) for (rack,), here in stands.partition_by("rack", as_dict=True, maintain_order=True).items()}
 
 
 def _fabric_choices(plan: Plan, name: str, spec: FabricSpec) -> dict[str, Any]:

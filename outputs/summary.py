@@ -10,6 +10,7 @@ import polars as pl
 
 from .. import __version__
 from ..fabric.tables import TIERS
+from ..layouts.optimise import REFERENCE
 from . import DEFAULTS, Options
 from .tenants import sharers, tenants
 
@@ -189,9 +190,10 @@ def _placement(plan: Plan) -> dict[str, Any]:
     if found is None:
         modules = float(plan.cabling.modules.height)
         figures = {"objective": modules, "bound": 0.0, "gap_percent": 100.0 if modules else 0.0, "baseline": modules}
-        return {**figures, "status": "feasible" if modules else "optimal", "seconds": 0.0, "unit": "modules", "arrangement": "amid-su", "effort": "fixed"}
+        return {**figures, "status": "feasible" if modules else "optimal", "seconds": 0.0, "unit": "modules", "arrangement": REFERENCE, "effort": "fixed"}
     return {
         "objective": found.objective,
+        "objective_today": found.today,
         "bound": found.bound,
         "gap_percent": found.gap_percent,
         "baseline": found.baseline if found.baseline is not None else found.objective,
@@ -200,6 +202,8 @@ def _placement(plan: Plan) -> dict[str, Any]:
         "unit": found.unit,
         "arrangement": found.arrangement,
         "effort": found.effort,
+        "forced": plan.design.placement.arrangement == found.arrangement,
+        "kept": found.kept,
         "interrupted": found.status == "interrupted",
         "bound_with_these_spine_places": found.bound_within,
         "baselines": dict(found.baselines),

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .placement_lines import Row, placement_rows
 from .summary import cost_line
-
-Row = tuple[str, int | float | str, str]
-"""Label, value, unit; a value that is text says it all."""
 
 COUNTS = {"planes": "Planes", "rails": "Rails", "pods": "SUs", "leaves": "Leaf switches", "spines": "Spine switches", "cores": "Core switches"}
 RATIOS = {"designed": "designed", "worst_leaf": "at the worst leaf", "worst_tier": "over the worst tier"}
@@ -27,6 +25,7 @@ def summary_rows(facts: dict[str, Any]) -> dict[str, list[Row]]:
     racks, cables = facts["racks"], facts["cables"]
     kept: list[Row] = [("Racks kept for growth", racks["reserved"], "")] if racks["reserved"] else []
     sections["Racks"] = [("Racks in use", racks["used"], ""), *kept, ("Highest power", float(racks["power_kw"]), "kW")]
+    sections["Placement"] = placement_rows(facts["placement"])
     kinds: list[Row] = [(f"of kind {kind}", count, "") for kind, count in cables["by_kind"].items() if count]
     sections["Cables and modules"] = [("Cables", cables["total"], ""), *kinds, *((f"Modules {part}", count, "") for part, count in facts["modules"].items())]
     sections["Cost, spares included"] = [("Total", cost_line(facts["cost"]), "")]

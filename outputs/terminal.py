@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from ..problems import Problem
+from .placement_lines import placement_lines, uncompared
 from .summary import COPPER, cost_line, summary
 from .tenants import numbers_text
 
@@ -27,7 +28,7 @@ LEVELS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
 def print_summary(plan: Plan, console: Console, listed: bool = False) -> None:
-    """Print about ten lines: size, fabric, proof, racks, cables, cost, findings; with `listed` these are only counted."""
+    """Print about ten lines: size, fabric, proof, racks, how they were placed, cables, cost, findings; with `listed` these are only counted."""
     found = list(_findings(plan.findings))[: 1 if listed else None]
     rows = [*_lines(summary(plan)), *(("" if i else "findings", text) for i, text in enumerate(found))]
     indent = max(len(head) for head, _ in rows) + 2
@@ -57,9 +58,9 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str | Text]]:
         yield "servers", ", ".join(f"{count:,} {name}" for name, count in facts["servers"].items())
     racks, cables = facts["racks"], facts["cables"]
     kept = f", {racks['reserved']:,} more kept for growth" if racks["reserved"] else ""
-    yield "racks", f"{_count(racks['used'], 'rack')}{kept}, {racks['power_kw']:,.1f} kW at most"
-    if facts["placement"]["effort"] != "fixed":
-        yield "places", _placement(facts["placement"])
+    arranged = uncompared(facts["placement"])
+    yield "racks", f"{_count(racks['used'], 'rack')}{kept}, {racks['power_kw']:,.1f} kW at most" + (f"; {arranged}" if arranged else "")
+    yield from (("" if i else "placed", line) for i, line in enumerate(placement_lines(facts["placement"])))
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in cables["by_kind"].items() if count)
     copper = sum(cables["by_kind"][kind] for kind in COPPER)
     share = f"; {_percent(copper / cables['total'])} copper" if cables["total"] else ""
@@ -85,13 +86,6 @@ def _tenants(facts: dict[str, Any]) -> Iterator[str]:
 def _percent(share: float) -> str:
     """Whole percent, of which neither a little reads as none nor nearly all as all."""
     return "<1%" if 0 < share < 0.005 else ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
-
-
-def _placement(found: dict[str, Any]) -> str:
-    """What the search found, against the best fixed arrangement and the proved bound."""
-    unit, saved = found["unit"], 100 * (1 - found["objective"] / found["baseline"]) if found["baseline"] else 0.0
-    text = f"{found['objective']:,.0f} {unit}, {saved:.1f}% less than the best fixed arrangement ({found['baseline']:,.0f})"
-    return text + ("; proved optimal" if found["status"] == "optimal" else f"; no placement saves more than {found['gap_percent']:.1f}% of that (bound {found['bound']:,.0f})")
 
 
 def _growth(facts: dict[str, Any]) -> str:

@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -236,3 +238,42 @@ def test_a_failure_of_what_is_not_there_is_a_problem(tmp_path: Path) -> None:
     assert "did you mean leaf" in done.stderr
     assert json.loads(run("check", str(tmp_path / "d.yaml"), "--fail", "leaf:laef", "--json").stdout)["findings"][0]["rule"] == "fail"
     assert run("check", str(tmp_path / "d.yaml"), "--fail-any", "fan").exit_code == 2
+
+
+MIDDLING = "nodes: {model: hgx-h100, count: 64}\nfabrics: {compute: {family: quantum-ndr}}\nhall: {nodes_per_rack: 4, rack_weight_kg: 2000, rows: [{name: A, racks: 24}]}\n"
+
+
+@pytest.mark.parametrize("seconds", ["0", "0.001"])
+@pytest.mark.parametrize("effort", ["quick", "thorough"])
+def test_a_time_limit_too_short_to_search_gives_the_best_fixed_arrangement(tmp_path: Path, effort: str, seconds: str) -> None:
+    (tmp_path / "design.yaml").write_text(MIDDLING)
+    done = run("plan", str(tmp_path / "design.yaml"), "-o", str(tmp_path / "plan"), "--effort", effort, "--time-limit", seconds)
+    assert done.exit_code == 0, done.output
+    found = json.loads((tmp_path / "plan" / "summary.json").read_text())["placement"]
+    assert found["interrupted"]
+    assert found["objective"] == found["baseline"] == min(found["baselines"].values())
+    assert "interrupted, the best found until then" in " ".join(done.stderr.split())
+
+
+def test_ctrl_c_during_the_search_writes_the_best_plan_found_and_marks_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "design.yaml").write_text(MIDDLING)
+    told: list[str] = []
+
+    def tell(stage: str) -> None:
+        told.append(stage)
+        if "modules, bound" in stage and sum("modules, bound" in text for text in told) == 2:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def progress(quiet: bool) -> Iterator[Callable[[str], None]]:
+        yield tell
+
+    monkeypatch.setattr("railplan.cli._progress", progress)
+    done = run("plan", str(tmp_path / "design.yaml"), "-o", str(tmp_path / "plan"), "--effort", "thorough")
+    assert done.exit_code == 0, done.output
+    found = json.loads((tmp_path / "plan" / "summary.json").read_text())["placement"]
+    last = [text for text in told if "modules, bound" in text][-1]
+    assert found["interrupted"]
+    assert found["arrangement"] == "search"
+    assert f"about {found['objective']:,.0f} modules" in last
+    assert told[-1] == "writing"

@@ -15,14 +15,14 @@ from railplan.fabric.topology import Topology
 from railplan.layouts.bom import bill_of_materials
 from railplan.layouts.cables import cable
 from railplan.layouts.placement import place
-from railplan.layouts.pricing import link_price, links_by_kind, make_tariff, price
+from railplan.layouts.pricing import link_price, links_by_kind, make_tariff, price, price_routes, whole_routes_m
 from railplan.layouts.routes import route_lengths
 from railplan.vendors.models import Price
 
 CASES = [("hgx-h100", 24, "quantum-ndr", ""), ("dgx-h100", 40, "quantum-ndr", ""), ("hgx-b300", 20, "spectrum-x", ", planes: 2"), ("hgx-b300", 80, "quantum-xdr", "")]
 
 
-def topology_of(catalog: Catalog, node: str, count: int, family: str, more: str = "") -> Topology:
+def topology_of(catalog: Catalog, node: str, count: int | str, family: str, more: str = "") -> Topology:
     text = f"nodes: {{model: {node}, count: {count}}}\nfabrics: {{compute: {{family: {family}{more}}}}}\ncables: {{spares_percent: 0}}\n"
     return build_topology(parse_design(text), catalog)
 
@@ -65,6 +65,36 @@ def test_without_prices_modules_come_first_then_the_longest_cable_then_metres(ca
     cabling = cable(topology, placement, catalog)
     assert cost.money is None
     assert cost.rank == (0.0, float(cabling.modules.height), cabling.cables["length_m"].max(), pytest.approx(cabling.cables["length_m"].sum()))
+
+
+GROWING = [
+    ("hgx-h100", 24, 56, "quantum-ndr", ""),
+    ("dgx-h100", 20, 40, "quantum-ndr", ""),
+    ("hgx-b300", 13, 20, "spectrum-x", ", planes: 2"),
+    ("hgx-b300", 40, 80, "quantum-xdr", ""),
+]
+
+
+@pytest.mark.parametrize(("node", "count", "final", "family", "more"), GROWING)
+def test_a_growing_cluster_is_priced_as_it_will_be_and_as_it_is(priced: Catalog, node: str, count: int, final: int, family: str, more: str) -> None:
+    topology, whole = topology_of(priced, node, f"{count}, grow_to: {final}", family, more), topology_of(priced, node, final, family, more)
+    placement = place(topology, priced)
+    tariff = make_tariff(topology, priced, 60.0)
+    cabling = cable(topology, placement, priced)
+    bill = bill_of_materials(topology, cabling, priced).filter(pl.col("category").is_in(["module", "copper", "fibre"]))
+    today = price_routes(tariff, whole_routes_m(topology, placement), today=True)
+    assert today.money == pytest.approx(bill["total"].sum())
+    assert (today.modules, today.longest_m) == (cabling.modules.height, cabling.cables["length_m"].max())
+    assert today.metres == pytest.approx(cabling.cables["length_m"].sum())
+    grown = price(topology, placement, tariff)
+    assert grown == price(whole, place(whole, priced), make_tariff(whole, priced, 60.0))
+    assert grown.money is not None
+    assert today.money is not None
+    assert grown.money > today.money
+    counted = links_by_kind(tariff, whole_routes_m(topology, placement))
+    assert {k: sum(kinds.get(k, 0) for kinds in counted.values()) for k in cabling.cables["kind"].unique()} == dict(
+        cabling.cables.group_by("kind").agg(pl.col("links").sum()).iter_rows()
+    )
 
 
 def test_links_by_kind_are_those_of_the_cables(catalog: Catalog) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from itertools import permutations
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,7 +15,8 @@ import pytest
 from railplan import Catalog, DesignError, make_plan, parse_design
 from railplan.fabric.build import build_topology
 from railplan.fabric.topology import Topology
-from railplan.layouts import solver, solver_bound
+from railplan.layouts import solver, solver_bound, solver_pods, solver_polish
+from railplan.layouts.cables import cable
 from railplan.layouts.hall_bound import hall_bound
 from railplan.layouts.optimise import place_best
 from railplan.layouts.pins import wishes
@@ -195,6 +199,97 @@ def test_ctrl_c_keeps_the_best_found(catalog: Catalog) -> None:
     solution = place_best(topology_of(catalog, 64), catalog, "quick", tell=interrupt).solution
     assert solution is not None
     assert solution.status == "interrupted"
+
+
+def test_racks_kept_for_growth_stand_where_the_grown_cluster_wants_them(catalog: Catalog) -> None:
+    far = ", ".join(f"{{name: {row}, racks: 12, x_m: 90}}" for row in "CD")
+    hall = f"hall: {{nodes_per_rack: 4, rack_weight_kg: 2000, rows: [{far}, {{name: A, racks: 10}}, {{name: B, racks: 10}}]}}\n"
+    fields = "model: hgx-h100, count: "
+    growing, whole = (
+        build_topology(parse_design(f"nodes: {{{fields}{count}}}\nfabrics: {{compute: {{family: quantum-ndr}}}}\n{hall}"), catalog) for count in ("32, grow_to: 64", "64")
+    )
+    placement, final = (place_best(topology, catalog, "quick") for topology in (growing, whole))
+    assert placement.places.equals(final.places)
+    assert placement.solution is not None
+    assert final.solution is not None
+    assert (placement.solution.objective, placement.solution.bound, placement.solution.baselines) == (final.solution.objective, final.solution.bound, final.solution.baselines)
+    assert placement.solution.today == cable(growing, placement, catalog).modules.height < placement.solution.objective
+    assert final.solution.today == final.solution.objective
+
+
+def test_a_search_tells_the_best_so_far_the_bound_and_the_gap(catalog: Catalog) -> None:
+    told: list[str] = []
+    topology = topology_of(catalog, 64, "hall: {nodes_per_rack: 4, rack_weight_kg: 2000}\n")
+    solution = place_best(topology, catalog, "quick", tell=told.append).solution
+    assert solution is not None
+    figures = [re.fullmatch(r"placing racks and switches: about ([\d,]+) modules, bound ([\d,]+), gap ([\d.]+)%(; raising the bound)?", text) for text in told]
+    assert len(figures) > 2
+    best, bound, gap = ([float(found[i].replace(",", "")) for found in figures if found] for i in (1, 2, 3))
+    assert len(best) == len(told)
+    assert best == sorted(best, reverse=True)
+    assert best[-1] == solution.objective
+    assert bound == sorted(bound)
+    assert gap[-1] == pytest.approx(solution.gap_percent, abs=0.2)
+
+
+@pytest.mark.parametrize("where", ["make_sites", "hall_bound", "lower_bound"])
+def test_ctrl_c_anywhere_in_the_search_still_gives_a_plan(catalog: Catalog, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*args: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solver, where, interrupt)
+    topology = topology_of(catalog, 64)
+    placement = place_best(topology, catalog, "quick")
+    assert check_placement(topology, placement) == []
+    assert placement.solution is not None
+    assert placement.solution.status == "interrupted"
+    assert placement.solution.baseline is not None
+    assert placement.solution.objective <= placement.solution.baseline
+
+
+def test_ctrl_c_stops_the_exact_polish(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(Thread):
+        """Its first join is where Ctrl-C falls."""
+
+        interrupted = False
+
+        def join(self, timeout: float | None = None) -> None:
+            if not Interrupted.interrupted:
+                Interrupted.interrupted = True
+                raise KeyboardInterrupt
+            super().join()
+
+        def is_alive(self) -> bool:
+            return True
+
+    monkeypatch.setattr(solver_polish, "Thread", Interrupted)
+    monkeypatch.setitem(solver.WORK, "normal", 600_000)
+    topology = topology_of(catalog, 64, "hall: {nodes_per_rack: 4, rack_weight_kg: 2000}\n")
+    solution = place_best(topology, catalog, "normal").solution
+    assert Interrupted.interrupted
+    assert solution is not None
+    assert (solution.arrangement, solution.status) == ("search", "interrupted")
+
+
+def test_ctrl_c_in_a_large_hall_keeps_the_pods_that_are_done(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(solver.SPOTS_MAX, "quick", 10)
+    topology = topology_of(catalog, 128, "hall: {nodes_per_rack: 4, rack_weight_kg: 2000, rows: [{name: A, racks: 20}, {name: B, racks: 20}]}\n")
+    real, done = solver_pods._one_pod, []
+
+    def second_is_interrupted(*args: Any) -> Any:
+        if done:
+            raise KeyboardInterrupt
+        done.append(True)
+        return real(*args)
+
+    monkeypatch.setattr(solver_pods, "_one_pod", second_is_interrupted)
+    placement = place_best(topology, catalog, "quick")
+    assert check_placement(topology, placement) == []
+    solution = placement.solution
+    assert solution is not None
+    assert solution.status == "interrupted"
+    assert solution.baseline is not None
+    assert solution.objective < solution.baseline
 
 
 def test_a_large_hall_is_searched_pod_by_pod(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
