@@ -67,6 +67,11 @@ class PlacementSpec(Frozen):
         description="A fixed arrangement to force; auto is the reference arrangement (amid-su), or with an effort of the search the cheapest "
         "of the four fixed ones and what it finds.",
     )
+    contiguous: Literal["auto"] | bool = Field(
+        "auto",
+        description="Whether the node racks of each pod (SU) stand together: in one run, or in runs in neighbouring rows where its racks take more "
+        "than half a row. auto: where the search finds that this costs at most 1 % more than scattering them; true always, false never.",
+    )
     pins: tuple[PinSpec, ...] = Field((), description="Devices that may stand only in certain rows or racks.")
     forbidden: tuple[RackWord, ...] = Field((), description="Racks that this plan must leave alone.")
     existing: tuple[ExistingSpec, ...] = Field((), description="Equipment that stands already; its units, power and weight are not there to take.")

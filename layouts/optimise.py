@@ -6,7 +6,7 @@ so the result is never worse than the best fixed arrangement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +24,10 @@ from .pricing import METRES_A_MODULE, Cost, Tariff, links_by_kind, make_tariff, 
 from .routes import route_lengths, route_terms_m
 from .rules import check_placement
 from .solver import Found, solve
+from .together import torn_in
+
+TOGETHER_COSTS = 0.01
+"""What racks of a pod that stand together may cost more than scattered ones, as a share, unless the design says."""
 
 Tell = Callable[[str], None]
 
@@ -57,6 +61,7 @@ def place_best(
     fixed = {} if kept else _arranged(topology, ground, tariff, FIXED if spec.arrangement == "auto" else {**FIXED, spec.arrangement: None})
     unit = topology.design.cables.currency if tariff.priced else "modules"
     found: Found | None = None
+    together = scattered = None
     if spec.arrangement != "auto" and kept is None:
         if spec.arrangement not in fixed:
             raise DesignError(ground.short or _breaks_rules(topology, ground, spec.arrangement))
@@ -68,7 +73,7 @@ def place_best(
         candidates = [*fixed.values(), *(c for c in searched if c is not None)]
         if not candidates:
             raise DesignError(ground.short or _breaks_rules(topology, ground, None))
-        best = min(candidates, key=lambda c: c.cost.rank)
+        best, together, scattered = _chosen(topology, candidates, fixed)
         status = "fixed" if found is None else found.status
     bound, within = (0.0, 0.0) if found is None else (found.bound, found.within if best.name == "search" else 0.0)
     if not tariff.priced:
@@ -85,8 +90,22 @@ def place_best(
         baselines={name: fixed[name].cost.objective if name in fixed else None for name in FIXED},
         links=links_by_kind(tariff, route_lengths(topology, best.placement)["route_m"].to_numpy()),
         effort=effort,
+        together=together,
+        scattered=scattered,
     )
     return replace(best.placement, solution=solution)
+
+
+def _chosen(topology: Topology, candidates: Sequence[Candidate], fixed: Mapping[str, Candidate]) -> tuple[Candidate, float | None, float]:
+    """The candidate to take, and the least cost with every pod's racks together and of any: together wins where it costs little more."""
+    cheapest = min(candidates, key=lambda c: c.cost.rank)
+    whole = [c for c in candidates if not len(torn_in(topology, c.placement))] if topology.design.placement.contiguous is not False else []
+    if not whole:
+        return cheapest, None, cheapest.cost.objective
+    best = min(whole, key=lambda c: c.cost.rank)
+    limit = min([cheapest.cost.objective * (1 + TOGETHER_COSTS), *(c.cost.objective for c in fixed.values())])
+    near = best.cost.stuck <= cheapest.cost.stuck and best.cost.objective <= limit
+    return best if near else cheapest, best.cost.objective, cheapest.cost.objective
 
 
 def _places(placement: Placement) -> tuple[Ints, Ints]:

@@ -13,6 +13,7 @@ from ..problems import Problem, did_you_mean
 from .pins import PIN_RULES
 from .placement import Placement, racks_of
 from .sizes import device_sizes, kilo
+from .together import pods_stand_together
 
 
 def check_placement(topology: Topology, placement: Placement) -> list[Problem]:
@@ -142,6 +143,7 @@ RULES = (
     racks_hold_no_more_switches_than_asked,
     rack_totals_add_up,
     *PIN_RULES,
+    pods_stand_together,
 )
 
 

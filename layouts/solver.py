@@ -17,6 +17,7 @@ from .solver_bound import conditional_bound, lower_bound
 from .solver_pods import solve_pods
 from .solver_polish import polish_all
 from .solver_search import scratch, search, state_of
+from .solver_together import search_together
 from .solver_walk import make_board
 
 WORK = {"fixed": 2_000_000, "quick": 15_000_000, "normal": 150_000_000, "thorough": 5_000_000_000}
@@ -25,6 +26,9 @@ WORK = {"fixed": 2_000_000, "quick": 15_000_000, "normal": 150_000_000, "thoroug
 
 LEGS = {"fixed": 1, "quick": 1, "normal": 4, "thorough": 16}
 """Searches that begin anew, each with a seed of its own and its share of the work."""
+
+TOGETHER = 0.5
+"""Work of the search with pods together, as a share of the free one's."""
 
 POLISH = {"normal": 3.0, "thorough": 120.0}
 """Deterministic time of the exact polish."""
@@ -81,6 +85,11 @@ def solve(
             best[:] = [(state, cost)]
             tell(f"placing racks and switches: {cost / scale:,.0f} {unit}")
 
+    together: list[tuple[State, float]] = []
+
+    def heard_together(state: State, cost: float) -> None:
+        together[:] = [(state, cost)]
+
     status, bound, within = "feasible", simple, 0.0
     try:
         begin = [s for start in starts if (s := state_of(sites, *start)) is not None]
@@ -91,6 +100,9 @@ def solve(
         if best and effort in ("normal", "thorough"):
             within, slots_open = conditional_bound(board, *best[0])
             within = max(within, polish_all(board, best[0][0], POLISH[effort], jobs, slots_open, heard, stop))
+        if best and kept is None and topology.design.placement.contiguous is not False:
+            work = int(WORK[effort] * TOGETHER)
+            search_together(board, [best[0][0], *begin], topology.design.seed, work, heard_together, stop)
         if best and effort != "fixed":
             bound = lower_bound(board, *best[0], simple, effort, stop)
             tell(f"placing racks and switches: {best[0][1] / scale:,.0f} {unit}, bound {bound / scale:,.0f}")
@@ -98,5 +110,5 @@ def solve(
         status = "interrupted"
     if not best:
         return None
-    places = positions_of(sites, best[0][0], topology.devices.height)
-    return Found((places if kept is None else kept.override(*places),), bound, within, "interrupted" if stop() else status)
+    places = [positions_of(sites, state, topology.devices.height) for state, _ in (*best, *together)]
+    return Found(tuple(places) if kept is None else tuple(kept.override(*p) for p in places), bound, within, "interrupted" if stop() else status)

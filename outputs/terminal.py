@@ -71,6 +71,9 @@ def _placement(found: dict[str, Any]) -> str:
     """What the search found, against the best fixed arrangement and the proved bound."""
     unit, saved = found["unit"], 100 * (1 - found["objective"] / found["baseline"]) if found["baseline"] else 0.0
     text = f"{found['objective']:,.0f} {unit}, {saved:.1f}% less than the best fixed arrangement ({found['baseline']:,.0f})"
+    together = found.get("pods_together")
+    if together is not None and found["pods_anywhere"] != together:
+        text += f"; with the racks of every SU together {together:,.0f}, scattered {found['pods_anywhere']:,.0f}"
     return text + ("; proved optimal" if found["status"] == "optimal" else f"; no placement saves more than {found['gap_percent']:.1f}% of that (bound {found['bound']:,.0f})")
 
 
