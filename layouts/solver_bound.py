@@ -36,14 +36,14 @@ FEW_SPOTS = 24
 QUICK_SLOTS = 2_000
 """Slots up to which a quick search asks for more than the simple bound."""
 
-TARGET = {"quick": 0.02, "normal": 0.01, "thorough": 0.005}
+TARGET = {"quick": 0.02, "normal": 0.0095, "thorough": 0.005}
 """Gap at which a branch is let go."""
 
 REFINED = {"quick": 0, "normal": 12, "thorough": 200}
 """Complete patterns of spines whose bound CP-SAT raises, the lowest first."""
 
-PATTERN_TIME = 4.0
-"""Deterministic time of each."""
+PATTERN_TIME = {"quick": 0.0, "normal": 12.0, "thorough": 60.0}
+"""Deterministic time of each, by effort."""
 
 
 def lower_bound(board: Board, state: State, cost: float, simple: float, effort: str, stop: Callable[[], bool] = lambda: False) -> float:
@@ -59,7 +59,7 @@ def lower_bound(board: Board, state: State, cost: float, simple: float, effort: 
         images = mirrors(relaxed, at_m) if is_free(board) else []
         found, whole = branch_and_bound(relaxed, share, target, WORK[effort] // relaxed.to_rack.size, images, stop)
         if whole and relaxed.planes == 1:
-            found = min(found, _refined_all(board, state, cost, target, whole, REFINED[effort], stop))
+            found = min(found, _refined_all(board, state, cost, target, whole, effort, stop))
         elif whole:
             found = min(found, *(bound for bound, _ in whole))
     return min(cost, max(simple, found * relaxed.planes, centre * relaxed.planes))
@@ -70,8 +70,9 @@ def is_free(board: Board) -> bool:
     return bool((board.sites.fixed_block < 0).all() and (board.sites.fixed_switch < 0).all())
 
 
-def _refined_all(board: Board, state: State, cost: float, target: float, whole: list[tuple[float, Pattern]], tries: int, stop: Callable[[], bool]) -> float:
+def _refined_all(board: Board, state: State, cost: float, target: float, whole: list[tuple[float, Pattern]], effort: str, stop: Callable[[], bool]) -> float:
     """Return the least bound of the patterns after the lowest, one by one, were raised: slot by slot, then by CP-SAT (so many of these)."""
+    tries = REFINED[effort]
     heap = [(bound, 0, pattern) for bound, pattern in whole]
     heapq.heapify(heap)
     while heap[0][0] < target and not stop():
@@ -79,12 +80,12 @@ def _refined_all(board: Board, state: State, cost: float, target: float, whole: 
         if level == 2 or (level == 1 and tries == 0):
             break
         tries -= level
-        heapq.heapreplace(heap, (max(bound, refined(board, state, cost, pattern, exact=level == 1)), level + 1, pattern))
+        heapq.heapreplace(heap, (max(bound, refined(board, state, cost, pattern, PATTERN_TIME[effort] if level == 1 else 0.0)), level + 1, pattern))
     return heap[0][0]
 
 
-def refined(board: Board, state: State, cost: float, pattern: Pattern, exact: bool) -> float:
-    """Return the bound for so many spines in each rack, slot by slot, spines at their best for every leaf; `exact` keeps pods apart, by CP-SAT."""
+def refined(board: Board, state: State, cost: float, pattern: Pattern, exact: float = 0.0) -> float:
+    """Return the bound for so many spines in each rack, slot by slot, spines at their best for every leaf; with `exact`, a deterministic time, pods are kept apart by CP-SAT."""
     s, q = board.sites, relax(board, zoned=False)
     parts = parts_of(board)
     if q is None or parts is None:
@@ -99,11 +100,11 @@ def refined(board: Board, state: State, cost: float, pattern: Pattern, exact: bo
             pair = pair_cost(board, kind, 0, 0, spot * s.slots + np.arange(s.slots)).astype(float) * links
             upper += np.sort(pair, axis=1)[:, :count].sum(axis=1)
     bound, branch, _ = ascend(q, (), 0, np.zeros(len(s.spots)), cost, cost, 200, upper)
-    if not exact:
+    if exact <= 0:
         return bound
     reduced = np.partition(q.to_rack - branch.multipliers, q.racks - 1, axis=1)[:, : q.racks].sum(axis=1) + upper
     slots_open = reduced - np.partition(reduced, q.leaves - 1)[q.leaves - 1] <= cost - bound
-    proved = polish(board, state, PATTERN_TIME, 1, None, slots_open, upper)
+    proved = polish(board, state, exact, 1, None, slots_open, upper)
     return max(bound, proved.bound if proved is not None else 0.0)
 
 

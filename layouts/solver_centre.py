@@ -10,11 +10,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 
 from .hall import Floats, Ints, Mask
+from .solver_corners import TINY, Corners, Sides, corners_of
 from .solver_relax import NEVER, Relaxed
 
 ROOM_PACE = 32.0
@@ -31,23 +31,6 @@ NARROW_M = 0.25
 
 GAIN, PATIENCE = 0.0005, 80
 """Boxes without such a gain, as a share of the cost, after which splitting ends."""
-
-TINY = 1e-9
-
-
-Sides = tuple[float, float, float, float]
-
-
-@dataclass(frozen=True)
-class Corners:
-    """Distributions of spines over a few racks: [corner, rack] spots and their shares."""
-
-    spot: Ints
-    share: Floats
-
-    def pick(self, rows: Ints | Mask) -> Corners:
-        """Some of them."""
-        return Corners(self.spot[rows], self.share[rows])
 
 
 @dataclass(frozen=True)
@@ -136,37 +119,8 @@ def corners_in(at_m: Floats, box: Box, spines: int) -> Corners:
     if most < spines:
         others = others.pick(((others.spot != spot) | (others.share <= 0)).all(axis=1))
     one = np.full((len(others.spot), 1), spot)
-    parts = [(np.concatenate([others.spot, one], axis=1), np.concatenate([others.share * (1 - end), np.full(one.shape, end)], axis=1)) for end in ends]
-    return Corners(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-
-
-def corners_of(at_m: Floats, sides: Sides) -> Corners:
-    """All corners of the set of distributions with their centre between the sides."""
-    x, y = at_m.T
-    left, right, front, back = sides
-    n = len(at_m)
-    inside = np.flatnonzero((x >= left - TINY) & (x <= right + TINY) & (y >= front - TINY) & (y <= back + TINY))
-    spot, share = [np.repeat(inside[:, None], 3, axis=1)], [np.tile([1.0, 0.0, 0.0], (len(inside), 1))]
-    a, b = np.triu_indices(n, 1)
-    for along, across, value, low, high in ((x, y, left, front, back), (x, y, right, front, back), (y, x, front, left, right), (y, x, back, left, right)):
-        step = along[b] - along[a]
-        t = np.divide(value - along[a], step, out=np.full(len(a), -1.0), where=np.abs(step) > TINY)
-        meets = across[a] + (across[b] - across[a]) * t
-        good = (t > TINY) & (t < 1 - TINY) & (meets >= low - TINY) & (meets <= high + TINY)
-        spot.append(np.stack([a[good], b[good], a[good]], axis=1))
-        share.append(np.stack([1 - t[good], t[good], np.zeros(int(good.sum()))], axis=1))
-    three = np.array(list(combinations(range(n), 3)), np.int64).reshape(-1, 3)
-    p, r, s = (at_m[three[:, i]] for i in range(3))
-    area = (r[:, 0] - p[:, 0]) * (s[:, 1] - p[:, 1]) - (s[:, 0] - p[:, 0]) * (r[:, 1] - p[:, 1])
-    three, p, r, s, area = (part[np.abs(area) > TINY] for part in (three, p, r, s, area))
-    for px, py in ((left, front), (left, back), (right, front), (right, back)):
-        of_r = ((px - p[:, 0]) * (s[:, 1] - p[:, 1]) - (s[:, 0] - p[:, 0]) * (py - p[:, 1])) / area
-        of_s = ((r[:, 0] - p[:, 0]) * (py - p[:, 1]) - (px - p[:, 0]) * (r[:, 1] - p[:, 1])) / area
-        shares = np.stack([1 - of_r - of_s, of_r, of_s], axis=1)
-        good = (shares > TINY).all(axis=1)
-        spot.append(three[good])
-        share.append(shares[good])
-    return Corners(np.concatenate(spot), np.concatenate(share))
+    spots = np.tile(np.concatenate([others.spot, one], axis=1), (len(ends), 1))
+    return Corners(spots, np.concatenate([np.concatenate([others.share * (1 - end), np.full(one.shape, end)], axis=1) for end in ends]))
 
 
 def _raised(q: Relaxed, box: Box, corners: Corners, cost: float, target: float) -> tuple[float, Box, Corners, int]:
@@ -272,7 +226,7 @@ def _least(q: Relaxed, holds: Ints, prices: Prices, corners: Corners, cost: floa
     leaves = np.bincount(q.spot_of_zone, weights=zone, minlength=spots)
     spines = q.spines * np.bincount(corners.spot.ravel(), weights=(corners.share * weight[:, None]).ravel(), minlength=spots)
     lacking = leaves + spines - np.where(stands, q.cap_full, q.cap_empty)
-    return least, Prices(q.leaves_of_rack * stands - covered, np.where((prices.room <= 0) & (lacking < 0), 0.0, lacking))
+    return least, Prices(q.leaves_of_rack * stands.astype(np.float64) - covered, np.where((prices.room <= 0) & (lacking < 0), 0.0, lacking))
 
 
 def _split(q: Relaxed, box: Box, least: Corners, at_m: Floats) -> list[Box]:

@@ -14,7 +14,8 @@ from railplan.layouts.placement import survey
 from railplan.layouts.pricing import make_tariff
 from railplan.layouts.sites import State, is_sound, make_sites
 from railplan.layouts.solver_bound import branch_and_bound, lower_bound
-from railplan.layouts.solver_centre import Box, Prices, centre_bound, corners_in, corners_of, mirror_of, mirrors
+from railplan.layouts.solver_centre import Box, Prices, centre_bound, corners_in, mirror_of, mirrors
+from railplan.layouts.solver_corners import corners_of
 from railplan.layouts.solver_relax import Relaxed, ascend, relax
 from railplan.layouts.solver_search import scratch, search
 from railplan.layouts.solver_walk import Board, make_board, total_cost
