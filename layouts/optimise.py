@@ -99,7 +99,7 @@ def place_best(
 def _chosen(topology: Topology, candidates: Sequence[Candidate], fixed: Mapping[str, Candidate]) -> tuple[Candidate, float | None, float]:
     """The candidate to take, and the least cost with every pod's racks together and of any: together wins where it costs little more."""
     cheapest = min(candidates, key=lambda c: c.cost.rank)
-    whole = [c for c in candidates if not len(torn_in(topology, c.placement))] if topology.design.placement.contiguous is not False else []
+    whole = [c for c in candidates if not len(torn_in(topology, c.placement))] if topology.design.placement.contiguous != "never" else []
     if not whole:
         return cheapest, None, cheapest.cost.objective
     best = min(whole, key=lambda c: c.cost.rank)

@@ -100,7 +100,7 @@ def solve(
         if best and effort in ("normal", "thorough"):
             within, slots_open = conditional_bound(board, *best[0])
             within = max(within, polish_all(board, best[0][0], POLISH[effort], jobs, slots_open, heard, stop))
-        if best and kept is None and topology.design.placement.contiguous is not False:
+        if best and kept is None and topology.design.placement.contiguous != "never":
             work = int(WORK[effort] * TOGETHER)
             search_together(board, [best[0][0], *begin], topology.design.seed, work, heard_together, stop)
         if best and effort != "fixed":

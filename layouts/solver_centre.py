@@ -176,18 +176,28 @@ def _columns(q: Relaxed, base: Floats, corners: Corners) -> Floats:
     return np.asarray(base + q.spines * sum(corners.share[:, i, None] * near[corners.spot[:, i]] for i in range(corners.spot.shape[1])))
 
 
-def _values(q: Relaxed, base: Floats, prices: Prices, fixed: float, corners: Corners) -> Floats:
-    """Relaxed cost of every corner."""
+def _values(q: Relaxed, base: Floats, prices: Prices, fixed: float, corners: Corners, last: Floats | None = None, enough: float = np.inf) -> tuple[Floats, Floats]:
+    """Relaxed cost of every corner, and what its last leaf costs.
+
+    With a guess of that, `last`, corners that it shows to cost `enough` are not looked at closer: they come with what it shows.
+    """
     piece = int(q.room.min())
     copies = np.repeat(np.arange(len(q.room)), -(-q.room // piece))
-    full, part = divmod(q.leaves, piece)
-    found = np.empty(len(corners.spot))
+    full, part = divmod(q.leaves - 1, piece)
+    room = (-(-q.room // piece) * piece).astype(np.float64)
+    spines = q.spines * (prices.room[corners.spot] * corners.share).sum(axis=1) + fixed
+    found, dearest = np.empty(len(corners.spot)), np.empty(len(corners.spot))
     for begin in range(0, len(found), 1024):
-        some = corners.pick(np.arange(begin, min(begin + 1024, len(found))))
-        table = np.partition(_columns(q, base, some)[:, copies], min(full, len(copies) - 1), axis=1)
-        sums = table[:, :full].sum(axis=1) * piece + (table[:, full] * part if part else 0.0)
-        found[begin : begin + 1024] = sums + q.spines * (prices.room[some.spot] * some.share).sum(axis=1) + fixed
-    return found
+        rows = np.arange(begin, min(begin + 1024, len(found)))
+        columns = _columns(q, base, corners.pick(rows))
+        if last is not None:
+            found[rows] = q.leaves * last[rows] - np.maximum(last[rows][:, None] - columns, 0.0) @ room + spines[rows]
+            open_ = found[rows] < enough
+            rows, columns = rows[open_], columns[open_]
+        table = np.partition(columns[:, copies], full, axis=1)
+        dearest[rows] = table[:, full]
+        found[rows] = table[:, :full].sum(axis=1) * piece + table[:, full] * (part + 1) + spines[rows]
+    return found, dearest
 
 
 def _lowest(q: Relaxed, holds: Ints, prices: Prices, corners: Corners, likely: Ints) -> tuple[float, Ints, int]:
@@ -198,12 +208,14 @@ def _lowest(q: Relaxed, holds: Ints, prices: Prices, corners: Corners, likely: I
     base, _ = _served(q, holds, prices)
     _, fixed = _standing(q, holds, prices)
     spots = np.arange(len(holds))
-    single = _values(q, base, prices, fixed, Corners(spots[:, None], np.ones((len(spots), 1))))
+    single, last = _values(q, base, prices, fixed, Corners(spots[:, None], np.ones((len(spots), 1))))
     line = (single[corners.spot] * corners.share).sum(axis=1)
     tried = np.union1d(likely, np.argpartition(line, min(ACTIVE, len(line) - 1))[:ACTIVE])
-    values = _values(q, base, prices, fixed, corners.pick(tried))
+    values, _ = _values(q, base, prices, fixed, corners.pick(tried))
     rows = np.setdiff1d(np.flatnonzero(line < values.min()), tried)
-    values, tried = np.r_[values, _values(q, base, prices, fixed, corners.pick(rows))], np.r_[tried, rows]
+    some = corners.pick(rows)
+    more, _ = _values(q, base, prices, fixed, some, (last[some.spot] * some.share).sum(axis=1), float(values.min()))
+    values, tried = np.r_[values, more], np.r_[tried, rows]
     order = np.argsort(values, kind="stable")[:ACTIVE]
     return float(values[order[0]]), tried[order], (len(tried) + len(spots)) * len(q.room)
 

@@ -45,8 +45,8 @@ def torn_in(topology: Topology, placement: Placement) -> Ints:
 
 def pods_stand_together(topology: Topology, placement: Placement) -> Iterator[Problem]:
     """Where the design asks for it, the node racks of every pod stand together."""
-    if topology.design.placement.contiguous is not True:
+    if topology.design.placement.contiguous != "always":
         return
     for pod in torn_in(topology, placement).tolist():
         what = "its node racks stand apart, with racks of other pods among them or in too many rows"
-        yield Problem("pod-apart", f"pod {pod}", what, "placement.contiguous is true", "set placement.contiguous to auto, or give the hall longer rows")
+        yield Problem("pod-apart", f"pod {pod}", what, "placement.contiguous is always", "set placement.contiguous to auto, or give the hall longer rows")
