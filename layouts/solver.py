@@ -13,6 +13,7 @@ from .pins import wishes
 from .placement import Ground
 from .pricing import METRES_A_MODULE, Tariff
 from .sites import State, make_sites, positions_of
+from .sizes import device_sizes
 from .solver_bound import conditional_bound, lower_bound
 from .solver_pods import solve_pods
 from .solver_polish import polish_all
@@ -52,6 +53,12 @@ class Found(NamedTuple):
     within: float
     """On the cost of any placement with the upper switches where they are; 0 where it was not asked."""
     status: str
+
+
+def counts_hold(topology: Topology) -> bool:
+    """True when a rack's most switches hold for every placement: no feed is shared out, and all switches draw and weigh the same."""
+    sizes = device_sizes(topology).filter(topology.devices["role"] != "node")
+    return not topology.design.placement.power_groups and sizes.select("power_w", "weight_kg").unique().height <= 1
 
 
 def solve(
@@ -104,7 +111,7 @@ def solve(
             work = int(WORK[effort] * TOGETHER)
             search_together(board, [best[0][0], *begin], topology.design.seed, work, heard_together, stop)
         if best and effort != "fixed":
-            bound = lower_bound(board, *best[0], simple, effort, stop)
+            bound = lower_bound(board, *best[0], simple, effort, stop) if counts_hold(topology) else simple
             tell(f"placing racks and switches: {best[0][1] / scale:,.0f} {unit}, bound {bound / scale:,.0f}")
     except KeyboardInterrupt:
         status = "interrupted"
