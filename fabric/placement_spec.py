@@ -79,6 +79,11 @@ class PlacementSpec(Frozen):
         description="A fixed arrangement to force; auto is the reference arrangement (amid-su), or with an effort of the search the cheapest "
         "of the four fixed ones and what it finds.",
     )
+    contiguous: Literal["auto", "always", "never"] = Field(
+        "auto",
+        description="Whether a search keeps the node racks of each pod (SU) together: one run in a row, or runs in neighbouring rows, at most one row "
+        "more than it needs. auto: where that costs at most 1 % more than scattering them; never: they may scatter where that saves anything.",
+    )
     pins: tuple[PinSpec, ...] = Field((), description="Devices that may stand only in certain rows or racks.")
     forbidden: tuple[RackWord, ...] = Field((), description="Racks that this plan must leave alone.")
     places: dict[str, dict[str, Unit]] = Field(

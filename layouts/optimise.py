@@ -6,7 +6,7 @@ so the result is never worse than the best fixed arrangement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,6 +26,10 @@ from .pricing import METRES_A_MODULE, Cost, Tariff, links_by_kind, make_tariff, 
 from .routes import route_terms_m
 from .rules import check_placement
 from .solver import Found, solve
+from .together import torn_in
+
+TOGETHER_COSTS = 0.01
+"""What racks of a pod that stand together may cost more than scattered ones, as a share, unless the design says."""
 
 REFERENCE = "amid-su"
 """The arrangement that is planned unless a search is asked for."""
@@ -67,6 +71,7 @@ def place_best(
     fixed = _arranged(topology, ground, tariff, FIXED if spec.arrangement == "auto" else {**FIXED, spec.arrangement: None})
     unit = topology.design.cables.currency if tariff.priced else "modules"
     found: Found | None = None
+    together = scattered = None
     if spec.arrangement != "auto" and kept is None:
         if spec.arrangement not in fixed:
             raise DesignError(_forced_breaks(topology, ground, spec.arrangement))
@@ -83,8 +88,9 @@ def place_best(
         candidates = [*arranged, *(c for c in searched if c is not None)]
         if not candidates:
             raise DesignError(_nothing_found(topology, ground, kept))
-        usual = fixed.get(REFERENCE) if effort == "fixed" and kept is None else None
-        best = usual or min(candidates, key=lambda c: c.cost.rank)
+        best, together, scattered = _chosen(topology, candidates, fixed)
+        if effort == "fixed" and kept is None and REFERENCE in fixed:
+            best = fixed[REFERENCE]
         status = "fixed" if found is None else found.status
     bound, within = (0.0, 0.0) if found is None else (found.bound, found.within if best.name == "search" else 0.0)
     if not tariff.priced:
@@ -104,8 +110,22 @@ def place_best(
         links=links_by_kind(tariff, routes_m),
         effort=effort,
         kept=0 if kept is None else int(kept.mask.sum()),
+        together=together,
+        scattered=scattered,
     )
     return replace(best.placement, solution=solution)
+
+
+def _chosen(topology: Topology, candidates: Sequence[Candidate], fixed: Mapping[str, Candidate]) -> tuple[Candidate, float | None, float]:
+    """The candidate to take, and the least cost with every pod's racks together and of any: together wins where it costs little more."""
+    cheapest = min(candidates, key=lambda c: c.cost.rank)
+    whole = [c for c in candidates if not len(torn_in(topology, c.placement))] if topology.design.placement.contiguous != "never" else []
+    if not whole:
+        return cheapest, None, cheapest.cost.objective
+    best = min(whole, key=lambda c: c.cost.rank)
+    limit = min([cheapest.cost.objective * (1 + TOGETHER_COSTS), *(c.cost.objective for c in fixed.values())])
+    near = best.cost.stuck <= cheapest.cost.stuck and best.cost.objective <= limit
+    return best if near else cheapest, best.cost.objective, cheapest.cost.objective
 
 
 def _places(placement: Placement) -> tuple[Ints, Ints]:

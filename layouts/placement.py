@@ -49,6 +49,10 @@ class Solution:
     links: Mapping[str, Mapping[str, int]]
     """Tier -> kind of cable -> links of today."""
     effort: str
+    together: float | None = None
+    """Least cost found with the racks of every pod together; None where none was found or it was not asked."""
+    scattered: float | None = None
+    """Least cost found however the racks of a pod stand."""
     kept: int = 0
     """Devices whose places were given."""
 

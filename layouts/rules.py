@@ -15,6 +15,7 @@ from .cooling import COOLING_RULES
 from .pins import PIN_RULES
 from .placement import Placement, racks_of
 from .sizes import device_sizes, kilo
+from .together import pods_stand_together
 
 
 def check_placement(topology: Topology, placement: Placement) -> list[Problem]:
@@ -167,6 +168,7 @@ RULES = (
     rack_totals_add_up,
     *COOLING_RULES,
     *PIN_RULES,
+    pods_stand_together,
 )
 
 

@@ -13,10 +13,12 @@ from .pins import wishes
 from .placement import Ground
 from .pricing import METRES_A_MODULE, Tariff
 from .sites import State, make_sites, positions_of
+from .sizes import device_sizes
 from .solver_bound import conditional_bound, lower_bound
 from .solver_pods import solve_pods
 from .solver_polish import polish_all
 from .solver_search import scratch, search, state_of
+from .solver_together import search_together
 from .solver_walk import make_board
 
 WORK = {"fixed": 2_000_000, "quick": 15_000_000, "normal": 150_000_000, "thorough": 5_000_000_000}
@@ -25,6 +27,9 @@ WORK = {"fixed": 2_000_000, "quick": 15_000_000, "normal": 150_000_000, "thoroug
 
 LEGS = {"fixed": 1, "quick": 1, "normal": 4, "thorough": 16}
 """Searches that begin anew, each with a seed of its own and its share of the work."""
+
+TOGETHER = 0.5
+"""Work of the search with pods together, as a share of the free one's."""
 
 POLISH = {"normal": 3.0, "thorough": 120.0}
 """Deterministic time of the exact polish."""
@@ -48,6 +53,12 @@ class Found(NamedTuple):
     within: float
     """On the cost of any placement with the upper switches where they are; 0 where it was not asked."""
     status: str
+
+
+def counts_hold(topology: Topology) -> bool:
+    """True when a rack's most switches hold for every placement: no feed is shared out, and all switches draw and weigh the same."""
+    sizes = device_sizes(topology).filter(topology.devices["role"] != "node")
+    return not topology.design.placement.power_groups and sizes.select("power_w", "weight_kg").unique().height <= 1
 
 
 def solve(
@@ -108,6 +119,11 @@ def _search(
             best[:] = [(state, cost)]
             tell(_progress(cost, simple, scale, unit))
 
+    together: list[tuple[State, float]] = []
+
+    def heard_together(state: State, cost: float) -> None:
+        together[:] = [(state, cost)]
+
     status, bound, within = "feasible", simple, 0.0
     try:
         begin = [s for start in starts if (s := state_of(sites, *start)) is not None]
@@ -118,16 +134,19 @@ def _search(
         if best and effort in ("normal", "thorough"):
             within, slots_open = conditional_bound(board, *best[0])
             within = max(within, polish_all(board, best[0][0], POLISH[effort], jobs, slots_open, heard, stop))
+        if best and kept is None and topology.design.placement.contiguous != "never":
+            work = int(WORK[effort] * TOGETHER)
+            search_together(board, [best[0][0], *begin], topology.design.seed, work, heard_together, stop)
         if best and effort != "fixed":
             tell(f"{_progress(best[0][1], simple, scale, unit)}; raising the bound")
-            bound = lower_bound(board, *best[0], simple, effort, stop)
+            bound = lower_bound(board, *best[0], simple, effort, stop) if counts_hold(topology) else simple
             tell(_progress(best[0][1], bound, scale, unit))
     except KeyboardInterrupt:
         status = "interrupted"
     if not best:
         return None
-    places = positions_of(sites, best[0][0], topology.devices.height)
-    return Found((places if kept is None else kept.override(*places),), bound, within, "interrupted" if stop() else status)
+    found = [positions_of(sites, state, topology.devices.height) for state, _ in (*best, *together)]
+    return Found(tuple(found) if kept is None else tuple(kept.override(*p) for p in found), bound, within, "interrupted" if stop() else status)
 
 
 def _progress(cost: float, bound: float, scale: float, unit: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .hall import Floats, Ints
+from .hall import Floats, Ints, Mask
 from .sites import Sites
 from .solver_polish import parts_of
 from .solver_walk import Board, node_cost, pair_cost
@@ -39,6 +39,13 @@ class Relaxed:
     spines: int
     leaves_of_rack: int
     blocks: int
+    spot_of_zone: Ints
+    deep: Mask
+    """[zone]: no leaf stands so low beside nodes."""
+    cap_empty: Ints
+    """[spot]: most switches of a rack without nodes."""
+    cap_full: Ints
+    """[spot]: most switches beside nodes."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,15 @@ def _slotted(board: Board, planes: int, racks: int, weight: float, kind: int, up
     deep = every % s.slots >= s.open_slots[every // s.slots, nodes]
     own = every[:, None] // s.slots == np.arange(len(s.spots))[None, :]
     to_rack = np.where(deep[:, None] & own, NEVER, node_cost(board, kind, 0, nodes) * weight)
-    return Relaxed(planes, to_rack, np.zeros((len(s.spots), 1, s.slot_count)), np.ones(s.slot_count, np.int64), racks, leaves, spines, degree, len(s.block_devs))
+    room, bare = np.ones(s.slot_count, np.int64), np.zeros((len(s.spots), 1, s.slot_count))
+    return Relaxed(planes, to_rack, bare, room, racks, leaves, spines, degree, len(s.block_devs), every // s.slots, deep, *_caps(s, nodes))
+
+
+def _caps(s: Sites, nodes: int) -> tuple[Ints, Ints]:
+    """Most switches of each rack without and beside nodes."""
+    open_ = np.arange(s.slots)[None, :] < s.open_slots[:, [0, nodes]].T[:, :, None]
+    empty, full = (open_ & s.free_slot[None]).sum(axis=2)
+    return empty, np.minimum(full, empty)
 
 
 def _zoned(board: Board, planes: int, racks: int, weight: float, kind: int, up: int, links: float, leaves: int, spines: int, degree: int) -> Relaxed:
@@ -106,10 +121,12 @@ def _zoned(board: Board, planes: int, racks: int, weight: float, kind: int, up: 
     to_spines = np.zeros((n, most + 1, n * len(begins)))
     for p in range(n):
         pair = pair_cost(board, up, 0, 0, p * s.slots + k).astype(float) * links
+        pair[p * s.slots + k, k] = NEVER  # a slot holds one switch
         nearest = np.sort(np.minimum.reduceat(pair.reshape(n, s.slots, s.slots), begins, axis=1).reshape(n * len(begins), s.slots), axis=1)[:, :most]
         to_spines[p, 1:] = np.cumsum(nearest, axis=1).T
-    room = np.tile(np.diff(np.r_[begins, s.slots]), n)
-    return Relaxed(planes, to_rack.reshape(n * len(begins), n), to_spines, room, racks, leaves, spines, degree, len(s.block_devs))
+    room, deep = (np.tile(part, n) for part in (np.diff(np.r_[begins, s.slots]), begins >= open_slots))
+    of = np.repeat(spot, len(begins))
+    return Relaxed(planes, to_rack.reshape(len(of), n), to_spines, room, racks, leaves, spines, degree, len(s.block_devs), of, deep, *_caps(s, nodes))
 
 
 def ascend(

@@ -89,7 +89,7 @@ def shaken(board: Board, state: State, rng: np.random.Generator) -> State | None
     """A changed state, everything placed, not yet descended; None when the change left no room."""
     if not len(board.groups) and not len(board.blocks):
         return None
-    moves = (_move_role, _move_role, _swap_spots, _swap_spots, _empty_rack, _regrow_pod)
+    moves = (move_role, move_role, _swap_spots, _swap_spots, _empty_rack, _regrow_pod)
     return moves[int(rng.integers(len(moves)))](board, state, rng)
 
 
@@ -112,7 +112,7 @@ def _refill(board: Board, state: State, first: Sequence[int]) -> State | None:
     return place_blocks(board, state, missing) if len(missing) else state
 
 
-def _move_role(board: Board, state: State, rng: np.random.Generator) -> State | None:
+def move_role(board: Board, state: State, rng: np.random.Generator) -> State | None:
     """Put all or some switches of a role around one to three racks, whatever stands there moves on."""
     s = board.sites
     if not board.groups:
@@ -137,7 +137,7 @@ def _move_role(board: Board, state: State, rng: np.random.Generator) -> State | 
     return None if found is None else _refill(board, found, [])
 
 
-def _block_at(sites: Sites, state: State) -> Ints:
+def blocks_at(sites: Sites, state: State) -> Ints:
     """Block on each spot, -1 for none."""
     block_at = np.full(len(sites.spots), -1, np.int64)
     block_at[state.spot_of_block] = np.arange(len(state.spot_of_block))
@@ -147,24 +147,24 @@ def _block_at(sites: Sites, state: State) -> Ints:
 def _swap_spots(board: Board, state: State, rng: np.random.Generator) -> State | None:
     """Swap what blocks stand on a few pairs of near spots (one of them may be empty); switches in the way move on."""
     s = board.sites
-    block_at = _block_at(s, state)
+    block_at = blocks_at(s, state)
     for _ in range(int(rng.integers(1, 5))):
         a = int(rng.integers(len(s.spots)))
         b = int(_near(s, a, rng)[int(rng.integers(1, min(len(s.spots), 12)))]) if len(s.spots) > 1 else a
         block_at[[a, b]] = block_at[[b, a]]
-    return _with_blocks(board, state, block_at)
+    return with_blocks(board, state, block_at)
 
 
 def _empty_rack(board: Board, state: State, rng: np.random.Generator) -> State | None:
     """Take a spot without nodes for a block from elsewhere, so that another spot gets free."""
     s = board.sites
-    block_at = _block_at(s, state)
+    block_at = blocks_at(s, state)
     empty, full = np.flatnonzero(block_at < 0), np.flatnonzero(block_at >= 0)
     if not len(empty) or not len(full):
         return None
     a, b = int(rng.choice(empty)), int(rng.choice(full))
     block_at[[a, b]] = block_at[[b, a]]
-    return _with_blocks(board, state, block_at)
+    return with_blocks(board, state, block_at)
 
 
 def _regrow_pod(board: Board, state: State, rng: np.random.Generator) -> State | None:
@@ -185,14 +185,14 @@ def _regrow_pod(board: Board, state: State, rng: np.random.Generator) -> State |
     rest = np.setdiff1d(order, far)[: len(other)]
     spot_of = state.spot_of_block.copy()
     spot_of[mine], spot_of[other] = far, rest
-    block_at = _block_at(s, State(spot_of, state.slot_of_switch))
+    block_at = blocks_at(s, State(spot_of, state.slot_of_switch))
     slot_of = state.slot_of_switch.copy()
     linked = np.flatnonzero(sum(w[:, np.concatenate([mine, other])].any(axis=1) for w in s.to_blocks))
     slot_of[linked] = -1
-    return _with_blocks(board, State(state.spot_of_block, slot_of), block_at)
+    return with_blocks(board, State(state.spot_of_block, slot_of), block_at)
 
 
-def _with_blocks(board: Board, state: State, block_at: Ints) -> State | None:
+def with_blocks(board: Board, state: State, block_at: Ints) -> State | None:
     """The state with blocks as they stand on spots; switches in the way, or not placed, find a place."""
     s = board.sites
     spot_of = np.zeros(len(s.block_devs), np.int64)

@@ -38,6 +38,8 @@ def placement_rows(found: dict[str, Any]) -> list[Row]:
     rows += [("No placement is below", _number(found["bound"]), unit), ("Gap to that", float(found["gap_percent"]), "%"), ("Status", _status(found), "")]
     if name:
         rows += [("Best fixed arrangement", name, ""), ("Saved against it", round(_saved(found), 4), "%")]
+    if found["pods_together"] is not None:
+        rows += [("Racks of every SU together", _number(found["pods_together"]), unit), ("Racks of an SU anywhere", _number(found["pods_anywhere"]), unit)]
     rows += [(f"Fixed: {fixed}", "does not fit" if value is None else _number(value), "" if value is None else unit) for fixed, value in found["baselines"].items()]
     return [*rows, *((f"Links {tier}", _kinds(kinds), "") for tier, kinds in found["links_by_kind"].items())]
 
@@ -58,11 +60,20 @@ def _headline(found: dict[str, Any]) -> str:
     elif name:
         against = f"{abs(saved):.1f}% {'below' if saved > 0 else 'above'}" if round(saved, 1) else "as much as"
         text += f", {against} {name} (the best fixed)"
+    text += _together(found)
     if found["kept"] and found["arrangement"] != "given":
         text += f", around {found['kept']:,} devices whose places are given"
     if found["effort"] == "fixed" and found["arrangement"] in found["baselines"] and not found["forced"]:
         return f"{text}; {HOW_TO_SEARCH}"
     return text + f", {_status(found)}" if found["effort"] != "fixed" or found["interrupted"] or found["status"] == "optimal" else text
+
+
+def _together(found: dict[str, Any]) -> str:
+    """What racks of an SU that stand together cost against scattered ones, where that was searched and differs."""
+    together, anywhere = found["pods_together"], found["pods_anywhere"]
+    if together is None or together == anywhere:
+        return ""
+    return f"; the racks of every SU together {together:,.0f}, scattered {anywhere:,.0f}"
 
 
 def _chosen(found: dict[str, Any]) -> str:

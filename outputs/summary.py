@@ -206,6 +206,8 @@ def _placement(plan: Plan) -> dict[str, Any]:
         "kept": found.kept,
         "interrupted": found.status == "interrupted",
         "bound_with_these_spine_places": found.bound_within,
+        "pods_together": found.together,
+        "pods_anywhere": found.scattered,
         "baselines": dict(found.baselines),
         "links_by_kind": {tier: dict(kinds) for tier, kinds in found.links.items()},
     }

@@ -55,7 +55,7 @@ def main() -> None:
         within = f" ({100 * (found.objective - found.bound_within) / found.objective:.2f} % with the spines where they are)" if found.bound_within else ""
         print(
             f"{name:>4}: {found.objective:,.0f} {found.unit} ({saved:+.1f} %, target {TARGETS[name]:+.0f} %), gap {found.gap_percent:.2f} %{within}, "
-            f"{found.status}, {seconds:.1f} s{plain}\n      {fixed}",
+            f"{found.status}, SUs together {found.together or 0:,.0f}, anywhere {found.scattered or 0:,.0f}, {seconds:.1f} s{plain}\n      {fixed}",
             flush=True,
         )
 
