@@ -329,3 +329,8 @@ def test_make_plan_searches_when_it_is_asked_to(catalog: Catalog) -> None:
     plan = make_plan(parse_design("nodes: {model: hgx-h100, count: 32}\nfabrics: {compute: {family: quantum-ndr}}\n"), catalog, effort="quick")
     assert plan.placement.solution is not None
     assert plan.placement.solution.objective == plan.cabling.modules.height
+
+
+def test_the_bound_by_spine_places_is_asked_only_where_the_most_switches_of_a_rack_are_a_rule(catalog: Catalog) -> None:
+    assert solver.counts_hold(topology_of(catalog, 64))
+    assert not solver.counts_hold(topology_of(catalog, 64, "placement: {power_groups: [{rows: [A], power_kw: 400}]}\nhall: {rows: [{name: A, racks: 40}]}\n"))
