@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 FAMILIES = ("spectrum-x", "tomahawk-6", "tomahawk-5", "quantum-ndr", "quantum-xdr")
 STYLES = ("rail", "rail-only", "tor", "dual-tor", "pair", "single", "chassis")
 EFFORTS = ("fixed", "quick", "normal", "thorough")
+REFERENCES = ("64", "128", "288")
+STORAGE = ("nodes", "appliance")
 FAILING = ("leaf", "spine", "core", "cable", "rack")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -59,14 +61,20 @@ def _catalog_option(command: Command) -> Command:
 
 
 @main.command()
+@click.option(
+    "--reference",
+    type=click.Choice(REFERENCES),
+    help="A complete cluster: the reference design of so many nodes, with its servers and fabrics; --nodes sizes another by the same rules.",
+)
+@click.option("--storage", type=click.Choice(STORAGE), help="Storage of the complete cluster: nodes (the default) or appliances.")
 @_catalog_option
 @_design_flags
-def new(catalogs: tuple[Path, ...], **flags: Any) -> None:
+def new(reference: str | None, storage: str | None, catalogs: tuple[Path, ...], **flags: Any) -> None:
     """Print a commented design file to start from."""
-    from .fabric.new_design import design_text
-
+    if storage is not None and reference is None:
+        raise click.UsageError("--storage: only a complete cluster has storage, add --reference")
     with _problems(as_json=False):
-        text = design_text(flags, heading="# A design for railplan: `railplan plan THIS-FILE -o plan` plans it.\n", more=True)
+        text = _new_text(reference, storage or STORAGE[0], flags, catalogs)
         design, source = _parsed(text, None)
         with _located(source):
             from .fabric.modes import unknown_models
@@ -287,6 +295,18 @@ def catalog(room: str | None, model: str | None, as_json: bool, catalogs: tuple[
             _say(catalog_json(parts, room, model))
         else:
             print_catalog(parts, room, model, _console(stderr=False))
+
+
+def _new_text(reference: str | None, storage: str, flags: dict[str, Any], catalogs: tuple[Path, ...]) -> str:
+    """The text of a new design: the compute fabric alone, or a complete cluster."""
+    from .fabric.new_design import design_text
+
+    heading = "# A design for railplan: `railplan plan THIS-FILE -o plan` plans it.\n"
+    if reference is None:
+        return design_text(flags, heading=heading, more=True)
+    from .fabric.complete_design import complete_text
+
+    return complete_text(int(reference), storage, flags, _catalog(catalogs), heading)
 
 
 def _design(path: Path | None, hall: Path | None, flags: dict[str, Any]) -> tuple[Design, Source]:

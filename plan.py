@@ -26,6 +26,7 @@ from .layouts.cables import Cabling, cable, carried_by
 from .layouts.check_cables import check_cabling
 from .layouts.optimise import place_best
 from .layouts.placement import Placement, survey
+from .layouts.reference_figures import Figure, reference_figures, reference_problems
 from .layouts.rules import check_placement
 from .problems import DesignError, Problem, did_you_mean, raise_errors
 from .vendors.catalog import Catalog
@@ -56,6 +57,8 @@ class Plan:
     """Name of the compute fabric -> switches between GPUs, near and far."""
     bom: pl.DataFrame
     findings: tuple[Problem, ...]
+    reference: tuple[Figure, ...] = ()
+    """What was counted beside the reference cluster that the design names, and how far apart they are."""
 
     def graph(self, fabric: str = "compute") -> nx.MultiGraph[str]:
         """The fabric as a networkx MultiGraph: nodes are devices, edges are links with their cable id."""
@@ -129,7 +132,9 @@ def make_plan(
     cabling = cable(topology, placement, catalog)
     bom = bill_of_materials(topology, cabling, catalog)
     findings += [*cabling.findings, *raise_errors(check_cabling(topology, placement, cabling, bom, catalog))]
-    return Plan(design, catalog, topology, tenancy, placement, cabling, proofs, traffic, hops, bom, _once(findings))
+    figures = reference_figures(topology, placement)
+    findings += reference_problems(figures)
+    return Plan(design, catalog, topology, tenancy, placement, cabling, proofs, traffic, hops, bom, _once(findings), figures)
 
 
 def with_pdus_for_racks(design: Design, catalog: Catalog) -> Topology:

@@ -1,6 +1,6 @@
 """Sizing of the other fabrics: clients are packed on leaves (or pairs of leaves) in order, spines share all leaves evenly.
 
-client 1, 2, ...  every port i of a client on leaf i mod 2 of its pair
+client 1, 2, ...  the ports of a client in turn on the two leaves of its pair; the next client goes on where it ended
 leaf 01a  01b     a group: the leaves that the same clients hang on; the next clients take the next group
    \\  \\ /  /
   spine-01 ...    the fewest that divide the uplinks of a leaf and have ports for all; none where one group is enough
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -40,6 +40,12 @@ class Client:
     home: int
     sockets: tuple[Socket, ...]
     present: bool = True
+    turn: int = 0
+    """Leaf of its group that its first socket hangs on; the others follow in turn."""
+
+    def side(self, socket: int, sides: int) -> int:
+        """Leaf of its group, from 0, that a socket hangs on."""
+        return (self.turn + socket) % sides
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,7 @@ class Packer:
         table = np.zeros((len(clients) + 1, sides, len(self.kinds)), np.int64)
         for row, client in enumerate(clients):
             for i, socket in enumerate(client.sockets):
-                table[row + 1, i % sides, self.kinds.index(socket.kind)] += 1
+                table[row + 1, client.side(i, sides), self.kinds.index(socket.kind)] += 1
         self.sums: Ints = np.cumsum(table, axis=0)
         self.home = [c.home for c in clients]
 
@@ -136,6 +142,7 @@ def size_access(name: str, spec: AccessSpec, leaf: Switch, spine: Switch, above:
     at = f"fabrics.{name}"
     most = max(sum(s.kind.gbps > MANAGEMENT_GBPS for s in c.sockets) for c in clients)
     sides = (2 if most > 1 else 1) if spec.redundancy == "auto" else spec.redundancy
+    clients = _in_turn(clients, sides)
     packer = Packer(spec, leaf, clients, sides)
     up, problems = _up_kind(spec, leaf, above or spine, packer.kinds, at)
     if up is None:
@@ -158,6 +165,12 @@ def size_access(name: str, spec: AccessSpec, leaf: Switch, spine: Switch, above:
     if alone and len(alone) == 1 and not spec.spines:
         return _within(access(alone, peers), spec, at, leaf, packer)
     return _within(_with_spines(packer, up, spine, access), spec, at, leaf, packer)
+
+
+def _in_turn(clients: Sequence[Client], sides: int) -> list[Client]:
+    """Clients whose first sockets take turns on the leaves of a group, so that those with one port do not all hang on one leaf."""
+    turns = np.cumsum([0, *(len(c.sockets) for c in clients)]) % sides
+    return [replace(client, turn=int(turn)) for client, turn in zip(clients, turns, strict=False)]
 
 
 def _with_spines(packer: Packer, up: PortKind, spine: Switch, access: Callable[[list[tuple[int, int]], int, int], Access | None]) -> Access | None:

@@ -86,7 +86,7 @@ def link_rows(access: Access, first: int) -> pl.DataFrame:
 def uplink_ports(access: Access, leaf: int) -> list[Port]:
     """Uplink ports of a leaf: the list after those of its clients."""
     group, side = divmod(leaf, access.sides)
-    kinds = {s.kind for c in access.clients[slice(*access.groups[group])] for i, s in enumerate(c.sockets) if i % access.sides == side}
+    kinds = {s.kind for c in access.clients[slice(*access.groups[group])] for i, s in enumerate(c.sockets) if c.side(i, access.sides) == side}
     return list(access.leaf_ports[leaf].ports[len(kinds)]) if access.uplinks else []
 
 
@@ -98,11 +98,11 @@ def _client_links(access: Access, first: int, series: str) -> pl.DataFrame:
         members = access.clients[begin:end]
         for side in range(access.sides):
             leaf = group * access.sides + side
-            wanted = sorted({s.kind for c in members for i, s in enumerate(c.sockets) if i % access.sides == side}, reverse=True)
+            wanted = sorted({s.kind for c in members for i, s in enumerate(c.sockets) if c.side(i, access.sides) == side}, reverse=True)
             ports = {kind: iter(access.leaf_ports[leaf].ports[row]) for row, kind in enumerate(wanted)}
             for number, client in enumerate(members):
                 for i, socket in enumerate(client.sockets):
-                    if i % access.sides == side:
+                    if client.side(i, access.sides) == side:
                         rows.append((begin + number, i, client.dev, socket.cage, socket.child, first + leaf, *next(ports[socket.kind])))
                         kinds_of_rows.append(socket.kind)
     order = sorted(range(len(rows)), key=lambda r: rows[r][:2])

@@ -164,6 +164,9 @@ class Design(Frozen):
     """A whole design: the cluster's name, its nodes, its fabrics, the hall and the cabling policy."""
 
     name: HostWord = Field("cluster", description="Name of the cluster; it heads every file.")
+    reference: Literal[64, 128, 288] | None = Field(
+        None, description="Reference cluster of so many HGX B300 nodes whose published sizes and power the plan is compared with; `railplan new --reference` writes one."
+    )
     nodes: NodesSpec = Field(description="The GPU nodes.")
     more_nodes: tuple[NodesSpec, ...] = Field(
         (), description="Other kinds of node on the compute fabric, on leaves of their own: GPU nodes of another model, CPU or storage nodes."

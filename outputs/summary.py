@@ -51,6 +51,7 @@ def summary(plan: Plan) -> dict[str, Any]:
             "power_kw": round(racks["power_w"].sum() / 1000, 3),
             "reserved": racks.filter("reserved").height,
         },
+        "reference": _reference(plan),
         "cost": cost(plan),
         "tenants": _tenants(plan),
         "nodes_without_tenant": plan.tenancy.unused,
@@ -184,6 +185,17 @@ def cost_gaps(cost: dict[str, Any]) -> str:
     return f"not complete: {', '.join(missing)}" if missing else "every row priced"
 
 
+def reference_limit(row: dict[str, Any]) -> str:
+    """What a figure is measured by where more than that is good too."""
+    return f" (at least {row['published']:,.10g})" if row["holds"] == "least" else ""
+
+
+def reference_difference(row: dict[str, Any]) -> str:
+    """How far a figure is from the published one."""
+    percent = row["difference_percent"]
+    return "the same" if not percent else f"{abs(percent):.1f}% {'more' if percent > 0 else 'less'}"
+
+
 def _placement(plan: Plan) -> dict[str, Any]:
     """What the placement costs, against the fixed arrangements and a proved bound; without a search the reference is its own baseline."""
     found = plan.placement.solution
@@ -211,6 +223,16 @@ def _placement(plan: Plan) -> dict[str, Any]:
         "baselines": dict(found.baselines),
         "links_by_kind": {tier: dict(kinds) for tier, kinds in found.links.items()},
     }
+
+
+def _reference(plan: Plan) -> dict[str, Any] | None:
+    """What was counted beside the reference cluster that the design names; null where it names none."""
+    if plan.design.reference is None:
+        return None
+    figures = [
+        {"figure": f.name, "counted": f.counted, "published": f.published, "holds": f.holds, "agrees": f.agrees, "difference_percent": f.difference_percent} for f in plan.reference
+    ]
+    return {"nodes": plan.design.reference, "figures": figures}
 
 
 def _tenants(plan: Plan) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .placement_lines import Row, placement_rows
-from .summary import cost_line
+from .summary import cost_line, reference_difference, reference_limit
 
 COUNTS = {"planes": "Planes", "rails": "Rails", "pods": "SUs", "leaves": "Leaf switches", "spines": "Spine switches", "cores": "Core switches"}
 RATIOS = {"designed": "designed", "worst_leaf": "at the worst leaf", "worst_tier": "over the worst tier"}
@@ -26,11 +26,21 @@ def summary_rows(facts: dict[str, Any]) -> dict[str, list[Row]]:
     kept: list[Row] = [("Racks kept for growth", racks["reserved"], "")] if racks["reserved"] else []
     sections["Racks"] = [("Racks in use", racks["used"], ""), *kept, ("Highest power", float(racks["power_kw"]), "kW")]
     sections["Placement"] = placement_rows(facts["placement"])
+    if facts["reference"]:
+        sections[f"Beside the {facts['reference']['nodes']}-node reference cluster"] = [_reference(row) for row in facts["reference"]["figures"]]
     kinds: list[Row] = [(f"of kind {kind}", count, "") for kind, count in cables["by_kind"].items() if count]
     sections["Cables and modules"] = [("Cables", cables["total"], ""), *kinds, *((f"Modules {part}", count, "") for part, count in facts["modules"].items())]
     sections["Cost, spares included"] = [("Total", cost_line(facts["cost"]), "")]
     sections["Findings"] = [(level.capitalize(), count, "") for level, count in facts["findings"].items()]
     return sections
+
+
+def _reference(row: dict[str, Any]) -> Row:
+    """What was counted, and the published figure or how far it is."""
+    label = f"{row['figure'][0].upper()}{row['figure'][1:]}"
+    if row["holds"] == "about":
+        return label, row["counted"], f"about {row['published']:,.10g} published: {reference_difference(row)}"
+    return label, row["counted"], (reference_limit(row).strip() or "as published") if row["agrees"] else f"not the published {row['published']:,.10g}"
 
 
 def _access(fabric: dict[str, Any]) -> Iterator[Row]:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ..problems import Problem
 from .placement_lines import placement_lines, uncompared
-from .summary import COPPER, cost_line, summary
+from .summary import COPPER, cost_line, reference_difference, reference_limit, summary
 from .tenants import numbers_text
 
 if TYPE_CHECKING:
@@ -61,12 +61,27 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str | Text]]:
     arranged = uncompared(facts["placement"])
     yield "racks", f"{_count(racks['used'], 'rack')}{kept}, {racks['power_kw']:,.1f} kW at most" + (f"; {arranged}" if arranged else "")
     yield from (("" if i else "placed", line) for i, line in enumerate(placement_lines(facts["placement"])))
+    if facts["reference"]:
+        yield from (("" if i else "reference", line) for i, line in enumerate(_reference(facts["reference"])))
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in cables["by_kind"].items() if count)
     copper = sum(cables["by_kind"][kind] for kind in COPPER)
     share = f"; {_percent(copper / cables['total'])} copper" if cables["total"] else ""
     yield "cables", f"{cables['total']:,} cables: {kinds}{share}; {sum(facts['modules'].values()):,} modules"
     yield "cost", cost_line(facts["cost"])
     yield from (("" if i else "tenants", text) for i, text in enumerate(_tenants(facts)))
+
+
+def _reference(reference: dict[str, Any]) -> Iterator[str]:
+    """What agrees with the reference cluster in one line, then each figure that does not, then how far apart the power is."""
+    figures = reference["figures"]
+    same = [f"{row['counted']:,.10g} {row['figure']}{reference_limit(row)}" for row in figures if row["agrees"] and row["holds"] != "about"]
+    yield f"as the {reference['nodes']}-node reference cluster: {', '.join(same) or 'nothing'}"
+    yield from (
+        f"{row['counted']:,.10g} {row['figure']}, the reference has {row['published']:,.10g}{' or more' * (row['holds'] == 'least')}" for row in figures if not row["agrees"]
+    )
+    for row in figures:
+        if row["holds"] == "about":
+            yield f"{row['counted']:,.1f} {row['figure']}, the reference about {row['published']:,.10g}: {reference_difference(row)}"
 
 
 def _tenants(facts: dict[str, Any]) -> Iterator[str]:

@@ -211,3 +211,16 @@ def test_lost_uplinks_are_found() -> None:
     assert [p.rule for p in leaves_are_not_overloaded(thinned)] == ["oversubscription"]
     cut = with_links(topology, topology.links.filter(~pl.col("link").is_in(half)))
     assert "unreachable" in {p.rule for p in leaves_reach_each_other(cut)}
+
+
+def test_clients_with_one_port_take_turns_on_the_leaves_of_a_pair() -> None:
+    """Else one leaf fills up while its twin stays empty; the links between them carry half of the traffic."""
+    front = "front: {serves: [inband], family: spectrum-x, redundancy: 2}"
+    topology = cluster(nodes=13, servers="[{name: ctl, model: control-node, count: 3}]", others=front)
+    hangs = links(topology, "front").join(topology.devices.select("dev", "role"), left_on="a_dev", right_on="dev")
+    per_leaf = hangs.filter(pl.col("role") == "node").group_by("b_dev").len().sort("b_dev")["len"].to_list()
+    assert per_leaf == [7, 6]
+    assert hangs.filter(pl.col("role") == "server").group_by("a_dev").agg(pl.col("b_dev").n_unique())["b_dev"].to_list() == [2, 2, 2]
+    single_gbps = 13 * 400
+    assert links(topology, "front", "inter-switch")["gbps"].sum() >= single_gbps / 2
+    assert [p for p in check_fabric(topology) if p.level == "error"] == []

@@ -1,0 +1,39 @@
+"""Racks of a whole cluster: servers spread as asked, PDUs in every rack, also in a cluster of one rack."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from railplan import Catalog, Plan, make_plan, parse_design
+
+OTHERS = """
+  front: {serves: [inband, storage, frontend], family: spectrum-x}
+  oob: {serves: [bmc, management, switch-management], switch: nvidia-sn2201, spine_switch: nvidia-sn4600c}
+"""
+
+
+def planned(catalog: Catalog, nodes: int, servers: str, more: str = "") -> Plan:
+    compute = "style: single" if nodes < 3 else ""
+    return make_plan(
+        parse_design(
+            f"nodes: {{model: hgx-b300, count: {nodes}}}\nservers: {servers}\npdus: {{per_rack: 2}}\nfabrics:\n  compute: {{family: spectrum-x, {compute}}}{OTHERS}{more}"
+        ),
+        catalog,
+    )
+
+
+@pytest.mark.parametrize(("nodes", "hall"), [(1, ""), (1, "hall: {rack_power_kw: 60}\n"), (2, ""), (33, ""), (64, "hall: {rack_power_kw: 16}\n")])
+def test_every_rack_has_two_pdus_and_each_of_them_a_management_port(catalog: Catalog, nodes: int, hall: str) -> None:
+    plan = planned(catalog, nodes, "[{name: cpu, model: cpu-node, count: 3}]", hall)
+    pdus = plan.topology.devices.filter(pl.col("role") == "pdu")["dev"]
+    assert plan.placement.places.filter(pl.col("dev").is_in(pdus.implode())).group_by("rack").len()["len"].to_list() == [2] * plan.placement.racks.height
+    ends = plan.topology.links.filter(pl.col("fabric") == "oob")["a_dev"]
+    assert set(pdus) <= set(ends)
+
+
+def test_control_nodes_split_over_two_racks_leave_neither_with_more_than_half(catalog: Catalog) -> None:
+    plan = planned(catalog, 8, "[{name: ctl, model: control-node, count: 6, racks_at_least: 2}]")
+    control = plan.topology.devices.filter(pl.col("device").str.starts_with("ctl"))["dev"]
+    racks = plan.placement.places.filter(pl.col("dev").is_in(control.implode())).group_by("rack").len()
+    assert racks["len"].to_list() == [3, 3]
