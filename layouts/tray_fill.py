@@ -24,6 +24,7 @@ from .tray_segments import loads, point_names, segments, segments_of_pairs
 from .ways import CableWays
 
 TOO_FULL = 100 + 1e-9
+"""Percent of the limit beyond which a segment is too full."""
 
 
 def fill_trays(topology: Topology, placement: Placement, cabling: Cabling, catalog: Catalog, ways: CableWays) -> tuple[pl.DataFrame, list[Problem]]:
