@@ -36,7 +36,7 @@ def thickness(count: int, most: int) -> float:
 
 def most_cables(table: pl.DataFrame) -> int:
     """Copper or optical cables of the fullest piece of tray."""
-    return max([0, *(int(str(table[name].max())) for name in ("copper", "optical") if table.height)])
+    return int(max([0, *table["copper"].to_list(), *table["optical"].to_list()]))
 
 
 def runs(table: pl.DataFrame, floor: Floor) -> list[str]:
@@ -118,8 +118,9 @@ def run_legend(table: pl.DataFrame) -> list[tuple[str | Mark, str]]:
         return []
     found: list[tuple[str | Mark, str]] = []
     for name, colour, words in (("copper", COPPER, "copper cables"), ("optical", OPTICAL, "fibres and active optical cables")):
-        if table[name].sum():
-            found.append((Mark(26, (line((0, 6), (26, 6), colour, thick=5),)), f"{words}, at most {table[name].max():,} in a tray"))
+        fullest = max(table[name].to_list())
+        if fullest:
+            found.append((Mark(26, (line((0, 6), (26, 6), colour, thick=5),)), f"{words}, at most {fullest:,} in a tray"))
     for count in (*(n for n in (1, 10, 100, 1_000, 10_000) if n * 2 < most), most):
         found.append((Mark(26, (line((0, 6), (26, 6), INK, thick=thickness(count, most)),)), plural(count, "cable")))
     over = table.filter(pl.col("of_limit_percent") > TOO_FULL)
