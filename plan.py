@@ -22,12 +22,15 @@ from .fabric.tenants import Tenancy, plan_tenants
 from .fabric.topology import Topology
 from .fabric.traffic import Traffic, check_traffic, worst_traffic
 from .layouts.bom import bill_of_materials
+from .layouts.bundles import bundle
 from .layouts.cables import Cabling, cable, carried_by
 from .layouts.check_cables import check_cabling
 from .layouts.optimise import place_best
 from .layouts.placement import Placement, survey
 from .layouts.reference_figures import Figure, reference_figures, reference_problems
 from .layouts.rules import check_placement
+from .layouts.tray_fill import fill_trays
+from .layouts.ways import cable_ways
 from .problems import DesignError, Problem, did_you_mean, raise_errors
 from .vendors.catalog import Catalog
 
@@ -56,6 +59,10 @@ class Plan:
     hops: Mapping[str, tuple[Hops, ...]]
     """Name of the compute fabric -> switches between GPUs, near and far."""
     bom: pl.DataFrame
+    trays: pl.DataFrame
+    """Table TRAYS: what lies in every piece of tray."""
+    bundles: pl.DataFrame
+    """Table BUNDLES: cables that run the same way, for pre-made looms."""
     findings: tuple[Problem, ...]
     reference: tuple[Figure, ...] = ()
     """What was counted beside the reference cluster that the design names, and how far apart they are."""
@@ -134,7 +141,11 @@ def make_plan(
     findings += [*cabling.findings, *raise_errors(check_cabling(topology, placement, cabling, bom, catalog))]
     figures = reference_figures(topology, placement)
     findings += reference_problems(figures)
-    return Plan(design, catalog, topology, tenancy, placement, cabling, proofs, traffic, hops, bom, _once(findings), figures)
+    tell("filling trays")
+    ways = cable_ways(topology, placement, cabling)
+    trays, found = fill_trays(topology, placement, cabling, catalog, ways)
+    cabling, bundles = bundle(topology, placement, cabling, catalog, ways)
+    return Plan(design, catalog, topology, tenancy, placement, cabling, proofs, traffic, hops, bom, trays, bundles, _once([*findings, *found]), figures)
 
 
 def with_pdus_for_racks(design: Design, catalog: Catalog) -> Topology:

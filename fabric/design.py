@@ -121,6 +121,13 @@ class FabricSpec(Frozen):
         return self
 
 
+class BundleMax(Frozen):
+    """How many cables a bundle holds at most; more that run the same way are split evenly."""
+
+    copper: int = Field(24, ge=2, le=1000, description="Copper cables: installation guides prefer bundles of no more than 24.")
+    fibre: int = Field(48, ge=2, le=1000, description="Fibres and active optical cables: a planning figure of ours; 48 of 3 mm make 25 mm.")
+
+
 class CablesSpec(Frozen):
     """What cables may be used, and how many spares are ordered."""
 
@@ -128,6 +135,7 @@ class CablesSpec(Frozen):
         default_factory=dict, description="Longest cable trusted, per kind; 0 switches a kind off."
     )
     copper_tiers: tuple[Tier, ...] = Field(TIERS, description="Tiers on which copper may be used; the others are all fibre.")
+    bundle_max: BundleMax = Field(BundleMax(), description="Largest bundle of cables that run the same way.")
     spares_percent: float = Field(2.0, ge=0, le=100, description="Spares ordered of every cable, fibre and module, in percent, rounded up for each part and length.")
     currency: str = Field("USD", pattern=r"^[A-Z]{3}$", description="Currency of totals; prices in another one are listed but not added.")
 

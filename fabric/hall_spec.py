@@ -200,6 +200,8 @@ class HallSpec(Frozen):
     assumed_switch_weight_kg: float = Field(30.0, gt=0, le=20_000, description="Weight taken for a switch whose catalog entry gives none.")
     assumed_node_power_w: float = Field(14000.0, gt=0, le=1_000_000, description="Power taken for a node whose catalog entry gives none.")
     assumed_node_weight_kg: float = Field(150.0, gt=0, le=20_000, description="Weight taken for a node whose catalog entry gives none.")
+    assumed_copper_diameter_mm: float = Field(9.4, gt=0, le=100, description="Diameter taken for a copper cable whose catalog entry gives none.")
+    assumed_fibre_diameter_mm: float = Field(3.0, gt=0, le=100, description="Diameter taken for a fibre or active optical cable whose catalog entry gives none.")
 
     assumed_air_percent: float = Field(
         15.0, ge=0, le=100, description="Share of a liquid-cooled part's power that heats the air, where its catalog entry gives none. A hybrid part then counts whole."

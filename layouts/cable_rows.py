@@ -29,6 +29,7 @@ def cable_rows(topology: Topology, links: pl.DataFrame, choices: Sequence[Choice
     rows = _with_parts(rows, choices, catalog).with_columns(
         pl.format("{} {} > {}", "cable", "a_near", "b_near").alias("a_label"),
         pl.format("{} {} > {}", "cable", "b_near", "a_near").alias("b_label"),
+        pl.lit("").alias("bundle"),
     )
     carried = (
         links.select("link", "key").join(rows.select("key", "cable_no", "shape"), on="key", how="left", maintain_order="left").select("link", "cable_no", "shape").sort("link")

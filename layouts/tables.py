@@ -92,6 +92,45 @@ SEGMENTS: dict[str, pl.DataType] = {
     "fill_percent": pl.Float64(),  # of width x depth that cables may take
 }
 
+TRAYS: dict[str, pl.DataType] = {
+    "segment": pl.UInt32(),  # row in SEGMENTS
+    "tray": pl.String(),
+    "from": pl.String(),  # what is at its begin: racks and trays joined by +, or end
+    "to": pl.String(),
+    "cables": pl.Int64(),  # that lie in it: copper and optical
+    "area_mm2": pl.Float64(),  # their cross-sections
+    "capacity_mm2": pl.Float64(),  # width x depth x limit
+    "fill_percent": pl.Float64(),  # area of width x depth
+    "limit_percent": pl.Float64(),
+    "of_limit_percent": pl.Float64(),  # area of capacity: more than 100 is too full
+    "copper": pl.Int64(),  # cables
+    "optical": pl.Int64(),  # fibres and active optical cables
+    "copper_area_mm2": pl.Float64(),
+    "weight_kg_per_m": pl.Float64(),  # of the cables; null where the catalog does not know it of all of them
+    "length_m": pl.Float64(),
+    "width_mm": pl.Float64(),
+    "depth_mm": pl.Float64(),
+    "x_m": pl.Float64(),  # the end with the least x and y, on the tray's middle line
+    "y_m": pl.Float64(),
+    "to_x_m": pl.Float64(),
+    "to_y_m": pl.Float64(),
+    "height_m": pl.Float64(),  # bottom of the tray above the floor
+}
+
+BUNDLES: dict[str, pl.DataType] = {
+    "bundle": pl.String(),  # B and a number, by rack pair in hall order
+    "a_rack": pl.String(),  # racks at end a; those of split cables joined by +
+    "b_rack": pl.String(),
+    "cables": pl.Int64(),  # two and more
+    "kinds": pl.String(),  # joined by +
+    "parts": pl.String(),  # catalog models with their number, joined by +
+    "shortest_m": pl.Float64(),  # lengths as sold
+    "longest_m": pl.Float64(),
+    "diameter_mm": pl.Float64(),
+    "weight_kg": pl.Float64(),  # of the cables at their sold lengths; null where the catalog does not know it
+    "trays": pl.String(),  # in the order from a to b, by >; ways to several racks by |
+}
+
 CABLES: dict[str, pl.DataType] = {
     "cable_no": pl.UInt32(),  # number of the cable: its row
     "cable": pl.String(),  # id: series letter and number, unchanged by growth
@@ -125,6 +164,7 @@ CABLES: dict[str, pl.DataType] = {
     "b_module": pl.String(),
     "a_label": pl.String(),
     "b_label": pl.String(),
+    "bundle": pl.String(),  # row of BUNDLES; "" for a cable that runs alone or stays in its rack
 }
 
 MODULES: dict[str, pl.DataType] = {

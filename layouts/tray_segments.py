@@ -5,6 +5,7 @@ the cables of its pairs. Positions are row numbers of `hall.positions`. Listed a
 
     table = segments(hall)                                # one row for each piece of tray, table SEGMENTS
     pair, segment = segments_of_pairs(hall, a, b)         # a[pair[i]] to b[pair[i]] runs through row segment[i] of the table
+    counts = loads(hall, a, b, carried)                   # the same summed up, for hundreds of thousands of pairs
     points = way_points(hall, one, other)                 # corners of one way, for a drawing
 """
 
@@ -60,6 +61,36 @@ def segments_of_pairs(hall: Hall, a: Ints, b: Ints) -> tuple[Ints, Ints]:
     piece = np.repeat(first - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
     order = np.lexsort((piece, every))
     return every[order], piece[order]
+
+
+def loads(hall: Hall, a: Ints, b: Ints, carried: Ints) -> Ints:
+    """What every segment carries: [segment, thing], where the way of pair `i` carries `carried[i]` ([pair, thing], whole numbers below 2^53)."""
+    points = _points(hall)
+    change = np.zeros((len(points), carried.shape[1]))
+    for pair, tray, begin, end in stretches(hall, np.asarray(a, np.int64), np.asarray(b, np.int64)):
+        low, high = np.searchsorted(points, key_of(tray, np.minimum(begin, end))), np.searchsorted(points, key_of(tray, np.maximum(begin, end)))
+        for thing in range(carried.shape[1]):
+            count = carried[pair, thing]
+            change[:, thing] += np.bincount(low, count, len(points)) - np.bincount(high, count, len(points))
+    tray = place_of(points)[0]
+    return np.asarray(np.cumsum(change, axis=0)[:-1][tray[1:] == tray[:-1]], np.int64)
+
+
+def point_names(hall: Hall) -> tuple[list[str], list[str]]:
+    """What is at the begin and at the end of every segment: racks that hang there and trays that are joined there, by +; else `end`."""
+    net, points = hall.tray_net, _points(hall)
+    names: list[dict[str, None]] = [{} for _ in points]
+    hanging = hall.free[net.tray[hall.free] >= 0]
+    found = [(key_of(net.tray[hanging], net.at[hanging]), hall.positions["rack"].gather(hanging).to_list())]
+    for own, other, at in ((0, 1, 2), (1, 0, 3)):
+        found.append((key_of(net.joints[:, own], net.joints[:, at]), [hall.trays[t].name for t in net.joints[:, other].tolist()]))
+    for keys, words in found:
+        for point, word in zip(np.searchsorted(points, keys).tolist(), words, strict=True):
+            names[point][word] = None
+    tray = place_of(points)[0]
+    here = np.flatnonzero(tray[1:] == tray[:-1])
+    every = ["+".join(found) or "end" for found in names]
+    return [every[i] for i in here.tolist()], [every[i + 1] for i in here.tolist()]
 
 
 def stretches(hall: Hall, a: Ints, b: Ints) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:

@@ -58,7 +58,9 @@ def _writer(module: str) -> Writer:
 
 
 FORMATS: Mapping[str, Format] = {
-    "csv": Format(("cables.csv", "ports.csv", "devices.csv", "racks.csv", "bom.csv", "labels.csv", "findings.csv"), _writer("csv_files"), rails_alone=False),
+    "csv": Format(
+        ("cables.csv", "ports.csv", "devices.csv", "racks.csv", "bom.csv", "labels.csv", "trays.csv", "bundles.csv", "findings.csv"), _writer("csv_files"), rails_alone=False
+    ),
     "tenants": Format(("tenants.csv", "tenant-nodes.csv"), _writer("tenants")),
     "xlsx": Format(("plan.xlsx",), _writer("workbook"), rails_alone=False),
     "slurm": Format(("topology.conf", "nodes.conf", "gres.conf", "topology.yaml", "topology_block.conf"), _writer("slurm")),

@@ -23,6 +23,8 @@ TABLES = {
     "racks.csv": tables.racks,
     "bom.csv": tables.bom,
     "labels.csv": tables.labels,
+    "trays.csv": tables.trays,
+    "bundles.csv": tables.bundles,
     "findings.csv": tables.findings,
 }
 """File -> the function that makes its table."""

@@ -24,6 +24,8 @@ class Standing(NamedTuple):
     entries: list[tuple[str | Mark, str]]
     fronts: bool = True
     """Racks show their fronts."""
+    runs: Sequence[str] = ()
+    """What lies in the trays, drawn over them."""
 
 
 def hall_page(hall: Hall, title: str, facts: Sequence[str], standing: Callable[[Floor], Standing]) -> bytes:
@@ -34,7 +36,7 @@ def hall_page(hall: Hall, title: str, facts: Sequence[str], standing: Callable[[
     parts, y = header(title, facts, width)
     floor = floor_of(hall, scale, (MARGIN + AROUND + (width - ground_width) / 2, y + AROUND))
     stands = standing(floor)
-    parts += [*walls(hall, floor), *aisles(hall, floor), *stands.racks, *obstacles(hall, floor), *trays(hall, floor), *row_names(hall, floor), *stands.words]
+    parts += [*walls(hall, floor), *aisles(hall, floor), *stands.racks, *obstacles(hall, floor), *trays(hall, floor), *stands.runs, *row_names(hall, floor), *stands.words]
     parts += [*labels(hall, floor), *sizes(floor)]
     y = floor.high[1] + AROUND
     parts += _scale_bar((MARGIN, y), scale)

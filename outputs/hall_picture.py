@@ -13,6 +13,7 @@ from ..fabric.tables import NONE
 from . import DEFAULTS, Options
 from .hall_floor import Floor, Spot, front, rack_names, spots_of, stand
 from .hall_page import Standing, extent, hall_page, spot_marks
+from .hall_runs import run_legend, runs
 from .svg import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, Mark, plural, rect, spans, text, text_width, tint
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
 
     def standing(floor: Floor) -> Standing:
         spots = spots_with_racks(plan, floor)
-        return Standing([part for spot in spots for part in _rack(spot, floor)], _names(spots, floor, plan.placement.hall.listed), _entries(spots))
+        racks = [part for spot in spots for part in _rack(spot, floor)]
+        legend = [*_entries(spots), *run_legend(plan.trays)]
+        return Standing(racks, _names(spots, floor, plan.placement.hall.listed), legend, runs=runs(plan.trays, floor))
 
     return {"hall.svg": hall_page(plan.placement.hall, f"{plan.design.name}: hall", _facts(plan), standing)}
 
@@ -97,7 +100,7 @@ def _run(words: str, run: Sequence[Spot], side: int) -> list[str]:
     deep = run[0].size[1]
     room = run[-1].at[0] + run[-1].size[0] - run[0].at[0] - 4
     lines = [words] if text_width(words, 10) <= room else words.split(" + ")
-    if max(text_width(w, 5) for w in lines) > room or deep < 20 * len(lines):
+    if max(text_width(w, 5) for w in lines) > room or deep < (20, 66)[len(lines) > 1]:  # two lines need room beside what lies in the tray
         lines = ["net"] if run[0].kind == "network" and text_width("net", 5) <= room else []
     x, y = run[0].at[0] + room / 2 + 2, run[0].at[1] + deep / 2 - side * deep * 0.27 + 4 - 6 * (len(lines) - 1)
     parts = []

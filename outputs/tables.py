@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 CABLE_COLUMNS = (
     *("cable", "fabric", "tier", "rail", "plane", "a_device", "a_port", "a_rack", "a_ru", "b_device", "b_port", "b_rack", "b_ru", "gbps", "kind", "part"),
     *("length_m", "route_m", "a_module", "b_module", "a_label", "b_label"),
-    *("links", "part_number", "out_m", "up_m", "along_m", "across_m", "down_m", "slack_m", "length_source"),
+    *("links", "part_number", "out_m", "up_m", "along_m", "across_m", "down_m", "slack_m", "length_source", "bundle"),
 )
 """Columns of cables.csv: the promised ones, then more."""
 
 RACK_COLUMNS = ("rack", "row", "position", "x_m", "y_m", "used_ru", "power_w", "weight_kg", "role", "height_ru", "reserved", "type")
 BOM_COLUMNS = ("category", "part", "description", "unit", "quantity", "spares", "unit_price", "currency", "total", "price_source", "part_number", "length_m")
-LABEL_COLUMNS = ("cable", "end", "device", "near", "far", "text")
+LABEL_COLUMNS = ("cable", "end", "device", "near", "far", "text", "bundle")
 PORT_COLUMNS = ("device", "port", "cage", "os_name", "gpu", "peer_device", "peer_port", "cable", "fabric", "tier", "rail", "plane", "gbps")
 
 
@@ -66,7 +66,18 @@ def _labels(plan: Plan) -> pl.DataFrame:
     alone = ends.filter("alone").select(*key, "device", *[pl.format("{}-{}", spot(rack, ru), port).alias(name) for name, (rack, ru, port, _) in sides])
     together = ends.filter(~pl.col("alone")).sort("link").group_by(key, maintain_order=True)
     joined = together.agg(pl.col("device").first(), *[place(*columns).alias(name) for name, columns in sides])
-    return pl.concat([alone, joined]).with_columns(pl.format("{} {} > {}", "cable", "near", "far").alias("text"))
+    bundles = plan.cabling.cables.select("cable", "bundle")
+    return pl.concat([alone, joined]).with_columns(pl.format("{} {} > {}", "cable", "near", "far").alias("text")).join(bundles, on="cable", how="left")
+
+
+def trays(plan: Plan) -> pl.DataFrame:
+    """One row for each piece of tray, tray by tray."""
+    return plan.trays
+
+
+def bundles(plan: Plan) -> pl.DataFrame:
+    """One row for each bundle of cables that run the same way."""
+    return plan.bundles
 
 
 def label_walk(plan: Plan) -> pl.DataFrame:

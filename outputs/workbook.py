@@ -43,7 +43,8 @@ def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
     _add_summary(book, plan)
     rows: dict[str, bytes] = {}
     given = [tenant_sheet(plan)] if plan.tenancy.tenants else []
-    for sheet in (bom_sheet(plan), cable_sheet(plan), port_map_sheet(plan), rack_sheet(plan), *given, label_sheet(plan), finding_sheet(plan)):
+    floor = (rack_sheet(plan), tray_sheet(plan), bundle_sheet(plan))
+    for sheet in (bom_sheet(plan), cable_sheet(plan), port_map_sheet(plan), *floor, *given, label_sheet(plan), finding_sheet(plan)):
         rows |= add_sheet(book, sheet, plan.design.name)
     return {"plan.xlsx": fixed_bytes(book, rows)}
 
@@ -115,7 +116,7 @@ def cable_sheet(plan: Plan) -> Sheet:
     columns = (
         *(Column("cable", "Cable", 10), Column("tier", "Tier", 11), Column("rail", "Rail", 6, "digits"), Column("plane", "Plane", 7, "digits"), *ends),
         *(Column("kind", "Kind", 6), Column("part", "Part", 10), Column("part_number", "Order number", 15), Column("length_m", "Length m", 10)),
-        *(Column("route_m", "Route m", 10), Column("gbps", "Gb/s", 7), Column("links", "Links", 7)),
+        *(Column("route_m", "Route m", 10), Column("gbps", "Gb/s", 7), Column("links", "Links", 7), Column("bundle", "Bundle", 8)),
     )
     table = tables.cables(plan).with_columns(pl.col("route_m").round(2))
     return Sheet("Cables", "Every cable once", table, columns, kind="kind", notes=("Rails and planes count from 0, U is the lowest unit of the device.",))
@@ -148,6 +149,40 @@ def rack_sheet(plan: Plan) -> Sheet:
     return Sheet("Racks", "Racks", table, columns, notes=("Power and weight are of what is built now, at its highest draw.",))
 
 
+def tray_sheet(plan: Plan) -> Sheet:
+    """Every piece of tray with what lies in it."""
+    columns = (
+        *(Column("tray", "Tray", 10), Column("from", "From", 12), Column("to", "To", 12), Column("length_m", "Length m", 10), Column("copper", "Copper", 9)),
+        *(Column("optical", "Optical", 9), Column("cables", "Cables", 9), Column("area_mm2", "Area mm2", 11), Column("capacity_mm2", "Limit mm2", 11)),
+        *(Column("fill_percent", "Fill %", 8), Column("limit_percent", "Limit %", 9), Column("of_limit_percent", "% of limit", 10)),
+        *(Column("weight_kg_per_m", "kg per m", 10), Column("width_mm", "Width mm", 10), Column("depth_mm", "Depth mm", 10)),
+    )
+    notes = (
+        "From and to: racks that hang there and trays that are joined there. Above 100 % of the limit a piece is too full.",
+        "Area is the cross-section of all cables in it; a split cable counts once where the ways to its ends run together.",
+    )
+    table = plan.trays.with_columns(
+        pl.col("area_mm2", "capacity_mm2").round(0), pl.col("fill_percent", "of_limit_percent").round(1), pl.col("weight_kg_per_m", "length_m").round(2)
+    )
+    return Sheet("Trays", "How full the trays are", table, columns, group="tray", notes=notes)
+
+
+def bundle_sheet(plan: Plan) -> Sheet:
+    """Every bundle with its ends, what it is made of and the trays it runs through."""
+    columns = (
+        *(Column("bundle", "Bundle", 8), Column("a_rack", "A rack", 8), Column("b_rack", "B rack", 8), Column("cables", "Cables", 8), Column("kinds", "Kinds", 8)),
+        *(Column("parts", "Parts", 24), Column("shortest_m", "Shortest m", 11), Column("longest_m", "Longest m", 11), Column("diameter_mm", "Diameter mm", 12)),
+        *(Column("weight_kg", "Weight kg", 11), Column("trays", "Trays from A to B", 40, "wrap")),
+    )
+    most = plan.design.cables.bundle_max
+    notes = (
+        f"Cables between the same racks on the same way, at most {most.copper} of copper or {most.fibre} of fibre. Cables within a rack and single ones are in no bundle.",
+        "Diameter: 1.2 x the square root of the sum of the squares of the cables' diameters.",
+    )
+    table = plan.bundles.with_columns(pl.col("diameter_mm").round(1), pl.col("weight_kg").round(2))
+    return Sheet("Bundles", "Looms to make before the racks come", table, columns, notes=notes)
+
+
 def tenant_sheet(plan: Plan) -> Sheet:
     """Every tenant with its nodes, switches and numbers."""
     numbers = ("vlan", "vni") if plan.tenancy.tenants[0].numbers.keys() == {"vlan", "vni"} else ("pkey",)
@@ -167,7 +202,7 @@ def label_sheet(plan: Plan) -> Sheet:
     """One row for each physical end of a cable, in the order in which a crew walks."""
     columns = (
         *(Column("rack", "Rack", 7), Column("ru", "U", 6), Column("device", "Device", 12), Column("cable", "Cable", 10), Column("end", "End", 5)),
-        *(Column("near", "Here", 16), Column("far", "There", 16), Column("text", "Label", 70)),
+        *(Column("near", "Here", 16), Column("far", "There", 16), Column("text", "Label", 70), Column("bundle", "Bundle", 8)),
     )
     notes = ("In the order of the Port map. A split cable has one for its head and one for each tail.",)
     return Sheet("Labels", "One label for each end", tables.label_walk(plan), columns, group="device", notes=notes)

@@ -79,7 +79,7 @@ def test_every_flag_takes_the_values_that_the_file_takes(flags: list[str], tmp_p
 
 def test_every_file_of_the_interface_is_written(tmp_path: Path) -> None:
     assert run("plan", *SMALL, "-o", str(tmp_path / "p")).exit_code == 0
-    tables = "cables.csv ports.csv devices.csv racks.csv bom.csv labels.csv findings.csv"
+    tables = "cables.csv ports.csv devices.csv racks.csv bom.csv labels.csv trays.csv bundles.csv findings.csv"
     pictures = "fabric.dot fabric.svg racks.svg hall.svg"
     others = "design.yaml summary.json plan.xlsx topology.conf nodes.conf gres.conf"
     written = set(os.listdir(tmp_path / "p"))

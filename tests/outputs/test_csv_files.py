@@ -29,6 +29,8 @@ PROMISED = {
     "racks.csv": "rack, row, position, x_m, y_m, used_ru, power_w, weight_kg",
     "bom.csv": "category, part, description, unit, quantity, spares, unit_price, currency, total, price_source",
     "labels.csv": "cable, end, device, near, far, text",
+    "trays.csv": "segment, tray, from, to, cables, area_mm2, capacity_mm2, fill_percent, limit_percent, of_limit_percent, copper, optical",
+    "bundles.csv": "bundle, a_rack, b_rack, cables, kinds, parts, shortest_m, longest_m, diameter_mm, weight_kg, trays",
     "findings.csv": "level, rule, where, what, why, fix",
 }
 
@@ -74,6 +76,14 @@ def test_both_ends_of_a_link_have_a_row_each(plan: Plan, rows: Rows) -> None:
     assert here == there
     assert set(here.values()) == {1}
     assert len(ports) == 2 * plan.topology.links.height
+
+
+def test_tables_name_the_same_bundles(rows: Rows) -> None:
+    counted = Counter(row["bundle"] for row in rows["cables.csv"] if row["bundle"])
+    assert counted == {row["bundle"]: int(row["cables"]) for row in rows["bundles.csv"]}
+    of_cable = {row["cable"]: row["bundle"] for row in rows["cables.csv"]}
+    assert all(row["bundle"] == of_cable[row["cable"]] for row in rows["labels.csv"])
+    assert {tray for row in rows["bundles.csv"] for tray in row["trays"].replace(" | ", " > ").split(" > ")} <= {row["tray"] for row in rows["trays.csv"]}
 
 
 def test_tables_name_the_same_cables(rows: Rows) -> None:

@@ -16,7 +16,10 @@ from railplan.fabric.bisection import prove
 from railplan.fabric.build import build_topology
 from railplan.fabric.design import Design
 from railplan.fabric.tables import DEVICES, LINKS, NONE, frame
+from railplan.layouts.cables import cable
 from railplan.layouts.placement import place
+from railplan.layouts.tray_fill import fill_trays
+from railplan.layouts.ways import cable_ways
 from railplan.outputs import fabric_colours, fabric_labels, fabric_picture, hall_floor, hall_picture, rack_picture, svg
 from railplan.vendors.catalog import load_catalog
 
@@ -58,13 +61,16 @@ def plan_of(name: str) -> Any:
     design = Design.model_validate({"nodes": spec["nodes"], "fabrics": {"compute": spec["fabric"]}, "hall": spec.get("hall", {})})
     catalog = load_catalog()
     topology = build_topology(design, catalog)
-    return SimpleNamespace(design=design, topology=topology, placement=place(topology, catalog), proofs={n: prove(topology, n) for n in topology.fabrics})
+    placement = place(topology, catalog)
+    cabling = cable(topology, placement, catalog)
+    trays = fill_trays(topology, placement, cabling, catalog, cable_ways(topology, placement, cabling))[0]
+    return SimpleNamespace(design=design, topology=topology, placement=placement, trays=trays, proofs={n: prove(topology, n) for n in topology.fabrics})
 
 
 def renamed(plan: Any, name: Callable[[str], str]) -> Any:
     devices = plan.topology.devices.with_columns(pl.Series("device", [name(d) for d in plan.topology.devices["device"]]))
     design = SimpleNamespace(name=name(plan.design.name))
-    return SimpleNamespace(design=design, topology=replace(plan.topology, devices=devices), placement=plan.placement, proofs=plan.proofs)
+    return SimpleNamespace(design=design, topology=replace(plan.topology, devices=devices), placement=plan.placement, trays=plan.trays, proofs=plan.proofs)
 
 
 def many_pods(pods: int) -> Any:

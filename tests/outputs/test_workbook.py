@@ -20,7 +20,7 @@ from railplan.outputs import colouring, csv_files, sheets, workbook
 from railplan.outputs.paper import page_breaks, rows_on_a_page
 from railplan.outputs.sheets import Column, Sheet, add_sheet
 
-SHEETS = ["Summary", "BoM", "Cables", "Port map", "Racks", "Labels", "Findings"]
+SHEETS = ["Summary", "BoM", "Cables", "Port map", "Racks", "Trays", "Bundles", "Labels", "Findings"]
 
 
 @pytest.fixture(scope="module")
