@@ -15,6 +15,7 @@ import polars as pl
 from ..fabric.topology import Topology
 from .arrangements import PRESETS, Arranged
 from .hall import Hall, Mask
+from .keep import Kept
 from .pins import Wishes, wishes
 from .placement import Ground
 from .sizes import allowed
@@ -39,6 +40,18 @@ def arranged_around(name: str, topology: Topology, ground: Ground) -> Iterator[A
     if spec.existing:
         beside = _beside(name, topology, ground, forbidden, full, asked is not None)
         yield from () if beside is None else (beside,)
+
+
+def arranged_beside(name: str, topology: Topology, ground: Ground, kept: Kept) -> Iterator[Arranged]:
+    """Yield kept devices where they are and all others in the arrangement, on racks without kept ones."""
+    hall = ground.hall
+    shut = np.isin(hall.free, kept.position[kept.mask])
+    others = np.flatnonzero(~kept.mask)
+    rest = replace(topology, devices=topology.devices[others].with_columns(dev=pl.int_range(pl.len(), dtype=pl.UInt32)))
+    for found in arranged_around(name, rest, replace(ground, hall=_without(hall, shut))):
+        position, ru = (np.zeros(topology.devices.height, np.int64) for _ in range(2))
+        position[others], ru[others] = found
+        yield Arranged(*kept.override(position, ru))
 
 
 def racks_needed(name: str, topology: Topology, ground: Ground) -> int:

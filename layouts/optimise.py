@@ -15,7 +15,7 @@ import numpy as np
 from ..fabric.topology import Topology
 from ..problems import DesignError, Problem, raise_errors
 from ..vendors.catalog import Catalog
-from .around import arranged_around, racks_needed
+from .around import arranged_around, arranged_beside, racks_needed
 from .arrangements import FIXED
 from .hall import Ints
 from .impossible import impossible
@@ -75,32 +75,39 @@ def place_best(
     if spec.arrangement != "auto" and kept is None:
         if spec.arrangement not in fixed:
             raise DesignError(_forced_breaks(topology, ground, spec.arrangement))
-        best, status, effort = fixed[spec.arrangement], "fixed", "fixed"
+        best, effort = fixed[spec.arrangement], "fixed"
     elif kept is not None and kept.mask.all():
         placement = assemble(topology, ground.hall, kept.position, kept.ru, ground.findings)
-        best, status, effort = Candidate("given", placement, price_routes(tariff, whole_routes_m(topology, placement))), "fixed", "fixed"
+        best, effort = Candidate("given", placement, price_routes(tariff, whole_routes_m(topology, placement))), "fixed"
     else:
-        arranged = [] if kept else sorted(fixed.values(), key=lambda c: c.cost.rank)
-        if effort != "fixed" or not arranged:
-            around = None if kept is None else with_fellows(kept, topology, ground)
-            found = solve(topology, ground, tariff, around, [_places(c.placement) for c in arranged], effort, tell, stop, jobs, unit)
-        searched = [] if found is None else [_candidate("search", topology, ground, tariff, *places) for places in found.places]
+        around = None if kept is None else with_fellows(kept, topology, ground)
+        arranged = sorted(fixed.values(), key=lambda c: c.cost.rank) if around is None else _arranged_beside(topology, ground, tariff, around)
+        if effort != "fixed" or around is not None or not arranged:
+            starts = [_places(c.placement) for c in arranged] if around is None else []
+            found = solve(topology, ground, tariff, around, starts, effort, tell, stop, jobs, unit)
+        searched = [_candidate("search", topology, ground, tariff, *places) for places in (found.places if found else ())]
         candidates = [*arranged, *(c for c in searched if c is not None)]
         if not candidates:
+            if found is not None and found.status == "interrupted" and not stop():
+                raise KeyboardInterrupt
             raise DesignError(_nothing_found(topology, ground, kept))
         best, together, scattered = _chosen(topology, candidates, fixed)
         if effort == "fixed" and kept is None and REFERENCE in fixed:
             best = fixed[REFERENCE]
-        status = "fixed" if found is None else found.status
+    solution = _solution(topology, tariff, fixed, best, found, effort, unit)
+    return replace(best.placement, solution=replace(solution, kept=0 if kept is None else int(kept.mask.sum()), together=together, scattered=scattered))
+
+
+def _solution(topology: Topology, tariff: Tariff, fixed: Mapping[str, Candidate], best: Candidate, found: Found | None, effort: str, unit: str) -> Solution:
+    """How good the best candidate is, against the fixed arrangements and the bounds of the search."""
     bound, within = (0.0, 0.0) if found is None else (found.bound, found.within if best.name == "search" else 0.0)
     if not tariff.priced:
         bound, within = (float(np.floor(b / METRES_A_MODULE + 1e-6)) for b in (bound, within))
-    if best.cost.objective <= bound + 1e-6:
-        status = "optimal"
+    status = "fixed" if found is None else found.status
     routes_m = whole_routes_m(topology, best.placement)
-    solution = Solution(
+    return Solution(
         arrangement=best.name,
-        status=status,
+        status="optimal" if best.cost.objective <= bound + 1e-6 else status,
         unit=unit,
         objective=best.cost.objective,
         today=price_routes(tariff, routes_m, today=True).objective,
@@ -109,11 +116,7 @@ def place_best(
         baselines={name: fixed[name].cost.objective if name in fixed else None for name in FIXED},
         links=links_by_kind(tariff, routes_m),
         effort=effort,
-        kept=0 if kept is None else int(kept.mask.sum()),
-        together=together,
-        scattered=scattered,
     )
-    return replace(best.placement, solution=solution)
 
 
 def _chosen(topology: Topology, candidates: Sequence[Candidate], fixed: Mapping[str, Candidate]) -> tuple[Candidate, float | None, float]:
@@ -172,6 +175,12 @@ def _too_small(topology: Topology, ground: Ground, name: str = "") -> list[Probl
     """By how much the hall without its forbidden racks is too small for the reference arrangement, or the one named."""
     shut = int(ground.hall.positions["rack"].gather(ground.hall.free).is_in(topology.design.placement.forbidden).sum())
     return too_small(topology, ground.hall, ground.blocks, ground.racks, ground.cap, racks_needed(name, topology, ground) if name else None, shut, name)
+
+
+def _arranged_beside(topology: Topology, ground: Ground, tariff: Tariff, kept: Kept) -> list[Candidate]:
+    """The fixed arrangements of everything else around kept devices, as far as they keep the rules."""
+    tries = (_candidate("arranged", topology, ground, tariff, *places) for name in FIXED for places in arranged_beside(name, topology, ground, kept))
+    return [candidate for candidate in tries if candidate is not None]
 
 
 def _forced_breaks(topology: Topology, ground: Ground, name: str) -> list[Problem]:

@@ -32,7 +32,7 @@ class Solution:
     """How good a placement is, in what it costs in cables and modules when the cluster has grown (spares not counted)."""
 
     arrangement: str
-    """Name of the fixed arrangement, `search`, or `given` where every place was given."""
+    """Name of the fixed arrangement, `search`, `given` where every place was given, or `arranged` for a fixed arrangement around given places."""
     status: str
     """optimal (proved), feasible, fixed (no search was asked for), or interrupted (best found until then)."""
     unit: str

@@ -75,9 +75,10 @@ def solve(
 ) -> Found | None:
     """Search with the work that the effort allows, for the cluster when it has grown; None when nothing was found at all.
 
-    An interrupt (Ctrl-C) ends the search: what was found until then is kept, and `starts` are there in any case.
+    Around kept devices nothing is searched in a hall too large to be searched as a whole. An interrupt (Ctrl-C) ends the search:
+    what was found until then is kept.
     """
-    nothing = Found((), 0.0, 0.0, "interrupted") if starts else None
+    nothing = Found((), 0.0, 0.0, "interrupted")
     if stop() and starts:
         return nothing
     try:
@@ -101,6 +102,8 @@ def _search(
     asked = wishes(topology, ground.hall, ground.racks)
     simple = hall_bound(topology, ground, tariff)
     scale = 1.0 if tariff.priced else METRES_A_MODULE
+    if kept is not None and len(ground.hall.free) > SPOTS_MAX[effort]:
+        return Found((), simple, 0.0, "feasible")  # the arrangements around kept devices are all there is
     if kept is None and starts and len(ground.hall.free) > SPOTS_MAX[effort]:
         several = []
         interrupted = False

@@ -110,6 +110,41 @@ def test_given_places_are_kept_and_the_others_placed_around_them(catalog: Catalo
     assert placement.solution.kept == 6
 
 
+def test_a_large_hall_is_arranged_around_kept_devices_without_a_search(catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = make_plan(parse_design(text_of(24)), catalog)
+    monkeypatch.setitem(solver.SPOTS_MAX, "fixed", 10)
+    monkeypatch.setattr(solver, "make_sites", lambda *a, **k: pytest.fail("the hall was searched as a whole"))
+    topology = topology_of(catalog, 64)
+    placement = place_best(topology, catalog, keep=saved(first, tmp_path / "first"))
+    assert check_placement(topology, placement) == []
+    before, now = where(first.topology, first.placement), where(topology, placement)
+    assert {device: now[device] for device in before} == before
+    assert placement.solution is not None
+    assert placement.solution.arrangement == "arranged"
+
+
+def test_ctrl_c_around_kept_devices_gives_an_arrangement_around_them(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*args: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solver, "make_sites", interrupt)
+    topology = topology_of(catalog, 32, "{places: {A03: {gpu-001: 1}}}")
+    placement = place_best(topology, catalog, "quick")
+    assert check_placement(topology, placement) == []
+    assert placement.solution is not None
+    assert (placement.solution.arrangement, placement.solution.status) == ("arranged", "interrupted")
+
+
+def test_a_search_around_kept_devices_is_never_worse_than_an_arrangement_around_them(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    topology = topology_of(catalog, 64, "{places: {A03: {gpu-001: 1}, B09: {spine-01: 48}}}")
+    searched = place_best(topology, catalog, "quick").solution
+    monkeypatch.setattr("railplan.layouts.optimise.solve", lambda *a: None)
+    arranged = place_best(topology, catalog, "quick").solution
+    assert searched is not None
+    assert arranged is not None
+    assert searched.objective <= arranged.objective
+
+
 def test_nodes_join_the_kept_ones_of_their_rack(catalog: Catalog) -> None:
     topology = topology_of(catalog, 8, "{places: {B05: {gpu-001: 1, gpu-002: 9}}}")
     placement = place_best(topology, catalog)
