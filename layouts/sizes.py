@@ -123,7 +123,7 @@ def cooling_is_limited(spec: HallSpec) -> bool:
 
 def arranging_limits(topology: Topology, limits: RackLimits) -> RackLimits:
     """Limits of height, power and weight that keep those of cooling and floor too, whatever of the plan stands in the rack."""
-    share = max((size.air_w / size.power_w for size in kind_sizes(topology).values()), default=1.0)
+    share = max((size.air_w / size.power_w for size in kind_sizes(topology).values() if size.power_w), default=1.0)
     power_w = min(limits.power_w, limits.air_w / share) if share else limits.power_w
     return RackLimits(limits.height_ru, power_w, limits.bears_kg)
 

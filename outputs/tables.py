@@ -22,7 +22,7 @@ CABLE_COLUMNS = (
 """Columns of cables.csv: the promised ones, then more."""
 
 RACK_COLUMNS = ("rack", "row", "position", "x_m", "y_m", "used_ru", "power_w", "weight_kg", "role", "height_ru", "reserved", "type")
-BOM_COLUMNS = ("category", "part", "description", "unit", "quantity", "spares", "unit_price", "currency", "total", "price_source", "part_number", "length_m")
+BOM_COLUMNS = ("category", "part", "description", "unit", "quantity", "spares", "unit_price", "currency", "total", "price_source", "part_number", "length_m", "fabric")
 LABEL_COLUMNS = ("cable", "end", "device", "near", "far", "text")
 PORT_COLUMNS = ("device", "port", "cage", "os_name", "gpu", "peer_device", "peer_port", "cable", "fabric", "tier", "rail", "plane", "gbps")
 
@@ -49,7 +49,7 @@ def racks(plan: Plan) -> pl.DataFrame:
 
 
 def bom(plan: Plan) -> pl.DataFrame:
-    """One row for each part, and for each length of a cable."""
+    """One row for each part and fabric, and for each length of a cable."""
     return plan.bom.select(BOM_COLUMNS)
 
 
