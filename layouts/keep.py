@@ -32,7 +32,7 @@ def kept_from_folder(folder: Path, topology: Topology, hall: Hall) -> Kept:
     if not path.is_file():
         raise DesignError([Problem("keep", str(folder), "holds no devices.csv", "the places of an earlier plan are read from it", "name the folder of a plan")])
     try:
-        table = pl.read_csv(path, infer_schema=False).select("device", "rack", pl.col("ru").cast(pl.Int64))
+        table = pl.read_csv(path, infer_schema=False).select("device", "rack", pl.col("ru").cast(pl.Int64).fill_null(1))
     except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
         raise DesignError([Problem("keep", str(path), "can't be read as the devices of a plan", str(error).splitlines()[0], "name the folder of a plan")]) from None
     return _matched(table, topology, hall, str(path))

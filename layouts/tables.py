@@ -102,7 +102,7 @@ CABLES: dict[str, pl.DataType] = {
     "a_device": pl.String(),  # several devices are joined by +, in the order of the ports
     "a_port": pl.String(),
     "a_rack": pl.String(),
-    "a_ru": pl.String(),
+    "a_ru": pl.String(),  # lowest unit of the device; "" for what takes none
     "b_device": pl.String(),
     "b_port": pl.String(),
     "b_rack": pl.String(),

@@ -39,7 +39,7 @@ CLUSTERS = {
 name: ethernet
 nodes: {model: hgx-b300, count: 16}
 servers:
-  - {name: cpu, model: cpu-server, count: 6, racks_at_least: 2}
+  - {name: cpu, model: cpu-node, count: 6, racks_at_least: 2}
 pdus: {}
 fabrics:
   compute: {family: spectrum-x, planes: 2}
@@ -50,7 +50,7 @@ fabrics:
 name: infiniband
 nodes: {model: dgx-h100, count: 40}
 servers:
-  - {name: cpu, model: cpu-server, count: 6}
+  - {name: cpu, model: cpu-node, count: 6}
   - {name: store, model: storage-appliance, count: 4, racks_at_least: 2}
 fabrics:
   compute: {family: quantum-ndr, ufm_links: 2}

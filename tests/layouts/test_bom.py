@@ -41,7 +41,7 @@ def test_ethernet_needs_no_licence() -> None:
 
 def test_licences_are_counted_for_each_infiniband_fabric(cluster_of: Callable[..., Plan]) -> None:
     compute_and_storage = cluster_of("infiniband").bom.filter(pl.col("category") == "licence").select("fabric", "quantity").rows()
-    assert compute_and_storage == [("compute", 40 * 8), ("stor", 40 * 2 + 4 * 8)]  # two storage ports of a DGX H100, eight of an appliance
+    assert compute_and_storage == [("compute", 40 * 8), ("stor", 40 * 2 + 6 + 4 * 8)]  # storage ports: two of a DGX H100, one of a server, eight of an appliance
     assert cluster_of("mixed").bom.filter(pl.col("category") == "licence").select("fabric", "quantity").rows() == [("stor", 12 * 2 + 4 * 8)]
 
 
