@@ -6,6 +6,8 @@ switch-per-rack          n n n n n n n n     switches spread over the node racks
 amid-su                  N N S N N N S N     leaves amid the racks of their SU, the rest in the middle pod
 virtual-modular-switch   N L L S S L L N     spine racks amid all leaf racks, so that copper joins them
 tor-mid-rack             m m m m m m m m     leaves in node racks, half of the nodes below and half above
+
+Servers stand in racks of their own behind the node racks, filled as in the reference arrangement.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..fabric.topology import Topology
-from .arrangement import arrange, blocks_of_nodes, switches_in_order
+from .arrangement import arrange, blocks_of_nodes, server_racks, switches_in_order
 from .hall import Hall, Ints, stand_blocks
 from .mixed import stand_mixed
 from .racks import RackLimits, limits_of
@@ -124,7 +126,8 @@ def _network_apart(topology: Topology, hall: Hall, racks: Racks, cap: int, at: f
             shelves.append(Rack(limits, cap))
         role = roles[dev]
         hung.append((dev, len(shelves) - 1, shelves[-1].hang(sizes[dev])))
-    if len(blocks) + len(shelves) > len(hall.free):
+    servers = server_racks(topology, limits)
+    if len(blocks) + len(shelves) + (servers.racks if servers else 0) > len(hall.free):
         return None
     network = _row_shares(hall, len(shelves), at, one_row)
     if one_row:
@@ -132,6 +135,8 @@ def _network_apart(topology: Topology, hall: Hall, racks: Racks, cap: int, at: f
         network = _spines_inside(network, [first[rack] == "leaf" for rack in range(len(shelves))])
     rest = np.setdiff1d(np.arange(len(hall.free)), network)
     position, ru = _stand_nodes(topology, hall, blocks, rest, racks)
+    if servers:
+        position[servers.dev], ru[servers.dev] = hall.free[rest[len(blocks) + servers.slot]], servers.ru
     for dev, rack, unit in hung:
         position[dev], ru[dev] = hall.free[network[rack]], unit
     return Arranged(position, ru)
@@ -174,7 +179,9 @@ def _stand_nodes(topology: Topology, hall: Hall, blocks: Sequence[Ints], numbers
 def _spread(topology: Topology, hall: Hall, racks: Racks, cap: int, middle: bool) -> Arranged | None:
     blocks, pods = blocks_of_nodes(topology, racks)
     free = len(hall.free)
-    if len(blocks) > free:
+    servers = server_racks(topology, arranging_limits(topology, hall.least))
+    filled = len(blocks) + (servers.racks if servers else 0)
+    if filled > free:
         return None
     sizes, profile = _sizes(topology), topology.devices["profile"].to_list()
     pitches = [racks[profile[b[0]]].size.height_ru for b in blocks]
@@ -183,20 +190,23 @@ def _spread(topology: Topology, hall: Hall, racks: Racks, cap: int, middle: bool
         for dev in block.tolist():
             shelf.load(sizes[dev])
     position, ru = _stand_nodes(topology, hall, blocks, np.arange(free), racks)
+    if servers:
+        position[servers.dev], ru[servers.dev] = hall.free[len(blocks) + servers.slot], servers.ru
     floor = [len(b) * pitch for b, pitch in zip(blocks, pitches, strict=True)] + [0] * (free - len(blocks))
     roles, home = (topology.devices[c].to_list() for c in ("role", "home"))
     racks_of: dict[int, list[int]] = {-1: list(range(len(blocks)))}
     for number, pod in enumerate(pods):
         racks_of.setdefault(pod, []).append(number)
-    of_no_pod = sum(role != "node" and (pod < 0 or pod not in racks_of) for role, pod in zip(roles, home, strict=True))
+    hung = switches_in_order(topology).tolist()
+    of_no_pod = sum(home[dev] < 0 or home[dev] not in racks_of for dev in hung)
     turn: dict[int, int] = {}
     in_middle: dict[int, list[int]] = {}
     above: dict[int, list[int]] = {}
-    for dev in switches_in_order(topology).tolist():
+    for dev in hung:
         pod = home[dev] if home[dev] in racks_of else -1
         own, begin = racks_of[pod], turn.get(pod, 0)
         step = 1 if pod >= 0 else max(1, len(own) // max(1, of_no_pod))
-        tries = chain((own[(begin + i) % len(own)] for i in range(len(own))), range(len(blocks), free), range(len(blocks)))
+        tries = chain((own[(begin + i) % len(own)] for i in range(len(own))), range(filled, free), range(len(blocks)))
         rack = next((i for i in tries if shelves[i].takes(sizes[dev], floor[i])), None)
         if rack is None:
             return None

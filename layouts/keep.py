@@ -13,6 +13,10 @@ from ..problems import DesignError, Problem, did_you_mean
 from .hall import Hall, Ints, Mask
 
 
+STANDING = ("server", "pdu")
+"""Roles that no search moves: servers stay where an arrangement stands them, PDUs are dealt out to the racks in use."""
+
+
 @dataclass(frozen=True)
 class Kept:
     """Devices that must not move: hall position and lowest unit where `mask` holds."""
@@ -24,6 +28,12 @@ class Kept:
     def override(self, position: Ints, ru: Ints) -> tuple[Ints, Ints]:
         """Positions and units with those of kept devices as they stand."""
         return np.where(self.mask, self.position, position), np.where(self.mask, self.ru, ru)
+
+
+def servers_at(topology: Topology, position: Ints, ru: Ints, kept: Kept | None = None) -> Kept:
+    """The servers as they stand in an arrangement, and what is kept already."""
+    mask = (topology.devices["role"] == "server").to_numpy()
+    return Kept(mask, position, ru) if kept is None else Kept(mask | kept.mask, *kept.override(position, ru))
 
 
 def kept_from_folder(folder: Path, topology: Topology, hall: Hall) -> Kept:

@@ -4,7 +4,7 @@
     slot    a piece of a spot as high as the highest switch, counted from the top of the highest rack; slot number = spot x slots of
             a rack + k. A lower rack has its upper slots closed
     block   the nodes that share a rack, filled from the bottom; it takes a spot and leaves its upper slots to switches
-    switch  every other device
+    switch  every other device, but PDUs, which follow the racks; servers are switches that must not move
 
 Costs are those of `pricing.link_price`: links by their own route. The exact price comes from `pricing.price` afterwards.
 """
@@ -20,7 +20,7 @@ from ..fabric.topology import Topology
 from .arrangement import blocks_of_nodes
 from .cooling import liquid_here
 from .hall import RACK_UNIT_M, Floats, Hall, Ints, Mask
-from .keep import Kept
+from .keep import STANDING, Kept
 from .pins import Wishes, narrowed
 from .pricing import Tariff, link_price
 from .site_tables import apart_sets, bundles, cage_mates, floor_routes, slots_of_racks, slots_open
@@ -145,11 +145,12 @@ def make_sites(
     height = sizes["height_ru"].to_numpy().astype(np.int64)
     blocks, pods = blocks_of_nodes(topology, racks, devices)
     role = topology.devices["role"].to_list()
-    switch_dev = np.array([i for i in devices.tolist() if role[i] != "node"], np.int64)
+    switch_dev = np.array([i for i in devices.tolist() if role[i] not in ("node", "pdu")], np.int64)
+    moving = switch_dev[[role[i] not in STANDING for i in switch_dev.tolist()]]
     profile = topology.devices["profile"].to_list()
     of_block = [(len(b), racks[profile[b[0]]].size) for b in blocks]
     loads = tuple(dict.fromkeys(of_block))
-    pitch = int(height[switch_dev].max(initial=1))
+    pitch = int(height[moving].max(initial=1))
     slots, slot_ru, shift_ru = slots_of_racks(hall, spots, pitch)
     base_m, fall = floor_routes(topology, hall, spots)
     units = wishes.taken.copy()
@@ -218,7 +219,8 @@ def positions_of(sites: Sites, state: State, count: int) -> tuple[Ints, Ints]:
 
 def is_sound(sites: Sites, state: State) -> bool:
     """True when no rack holds more than it may and every pin is kept (what must not move is not judged)."""
-    if len(np.unique(state.spot_of_block)) < len(state.spot_of_block) or len(np.unique(state.slot_of_switch)) < len(state.slot_of_switch):
+    moved = state.slot_of_switch[sites.fixed_switch < 0]
+    if len(np.unique(state.spot_of_block)) < len(state.spot_of_block) or len(np.unique(moved)) < len(moved):
         return False
     nodes = np.zeros(len(sites.spots), np.int64)
     nodes[state.spot_of_block] = sites.block_load

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..fabric.topology import Topology
+from .arrangements import amid_su
 from .hall import Ints
 from .hall_bound import hall_bound
-from .keep import Kept
+from .keep import Kept, servers_at
 from .pins import wishes
 from .placement import Ground
 from .pricing import METRES_A_MODULE, Tariff
@@ -63,15 +64,20 @@ def solve(
     unit: str,
 ) -> Found | None:
     """Search with the work that the effort allows; None when nothing was found at all."""
-    asked = wishes(topology, ground.hall, ground.racks)
     simple = hall_bound(topology, ground, tariff)
     scale = 1.0 if tariff.priced else METRES_A_MODULE
     if kept is None and starts and len(ground.hall.free) > SPOTS_MAX[effort]:
         try:
+            asked = wishes(topology, ground.hall, ground.racks)
             several = tuple(solve_pods(topology, ground, tariff, asked, start, POD_WORK[effort], tell, stop) for start in starts[: STARTS[effort]])
         except KeyboardInterrupt:
             return None
         return Found(several, simple, 0.0, "interrupted" if stop() else "feasible")
+    standing = _standing(topology, ground, starts, kept)
+    if standing is None:
+        return None
+    servers, kept = standing
+    asked = wishes(topology, ground.hall, ground.racks, servers)
     sites = make_sites(topology, ground.hall, tariff, ground.racks, ground.cap, asked, kept)
     board = make_board(sites)
     best: list[tuple[State, float]] = []
@@ -100,3 +106,11 @@ def solve(
         return None
     places = positions_of(sites, best[0][0], topology.devices.height)
     return Found((places if kept is None else kept.override(*places),), bound, within, "interrupted" if stop() else status)
+
+
+def _standing(topology: Topology, ground: Ground, starts: Sequence[tuple[Ints, Ints]], kept: Kept | None) -> tuple[Kept | None, Kept | None] | None:
+    """(servers, which stay where the cheapest arrangement stands them; these and what is kept already); None where they find no place."""
+    if not topology.design.servers:
+        return None, kept
+    found = starts[0] if starts else amid_su(topology, ground.hall, ground.racks, ground.cap)
+    return None if found is None else (servers_at(topology, *found), servers_at(topology, *found, kept))
