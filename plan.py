@@ -91,7 +91,7 @@ class Plan:
         if rails is self.topology:
             return self
         places = self.placement.places.head(rails.devices.height)
-        return replace(self, topology=rails, placement=replace(self.placement, places=places), cabling=carried_by(self.cabling, rails.links.height))
+        return replace(self, topology=rails, placement=replace(self.placement, places=places), cabling=carried_by(self.cabling, rails.links))
 
     def _racks_and_cables(self) -> tuple[list[str], list[str]]:
         """Rack of every device and cable of every link of the compute fabric."""

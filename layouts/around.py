@@ -15,7 +15,7 @@ import polars as pl
 from ..fabric.topology import Topology
 from .arrangements import PRESETS, Arranged
 from .hall import Hall, Mask
-from .keep import Kept
+from .kept import Kept
 from .pins import Wishes, wishes
 from .placement import Ground
 from .sizes import allowed

@@ -178,5 +178,16 @@ def blocks_of_nodes(topology: Topology, racks: Mapping[str, NodeRack], devices: 
 
 
 def switches_in_order(topology: Topology) -> Ints:
-    """Device numbers of everything but nodes, in the order it is hung: by role, plane, rail, index."""
-    return _in_order(topology)[1]["dev"].to_numpy().astype(np.int64)
+    """Device numbers of everything but nodes, servers and PDUs, in the order it is hung: by role, plane, rail, index."""
+    return _in_order(topology)[1].filter(pl.col("role") != "server")["dev"].to_numpy().astype(np.int64)
+
+
+def servers_in_order(topology: Topology) -> Ints:
+    """Device numbers of the servers, kind after kind as the design lists them."""
+    return np.flatnonzero((topology.devices["role"] == "server").to_numpy())
+
+
+def server_racks(topology: Topology, limits: RackLimits) -> Block | None:
+    """Racks of servers as the reference arrangement fills them; None without servers."""
+    servers = _in_order(topology)[1].filter(pl.col("role") == "server")
+    return _server_block(topology, servers, limits) if len(servers) else None

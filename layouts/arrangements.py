@@ -9,6 +9,7 @@ tor-mid-rack             m m m m m m m m     leaves in node racks, half of the n
 
 Pins are kept as far as they speak of where nodes or switches may stand at all; `rules.check_placement` judges the rest.
 `around.py` makes them stand around forbidden racks and equipment.
+Servers stand in racks of their own behind the node racks, filled as in the reference arrangement.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..fabric.topology import Topology
-from .arrangement import arrange, blocks_of_nodes, switches_in_order
+from .arrangement import Block, arrange, blocks_of_nodes, server_racks, switches_in_order
 from .hall import Hall, Ints, stand_blocks
 from .mixed import stand_mixed
 from .pins import Wishes
@@ -129,6 +130,7 @@ def _network_apart(topology: Topology, hall: Hall, racks: Racks, cap: int, asked
             shelves.append(Rack(limits, cap))
         role = roles[dev]
         hung.append((dev, len(shelves) - 1, shelves[-1].hang(sizes[dev])))
+    servers = server_racks(topology, limits)
     open_to_all = np.ones(len(hall.free), bool) if asked is None else asked.may[switches_in_order(topology)].all(axis=0)
     if len(shelves) > int(open_to_all.sum()):
         return None
@@ -136,10 +138,13 @@ def _network_apart(topology: Topology, hall: Hall, racks: Racks, cap: int, asked
     if one_row:
         first = {rack: roles[dev] for dev, rack, _ in reversed(hung)}
         network = _spines_inside(network, [first[rack] == "leaf" for rack in range(len(shelves))])
-    numbers = _numbers_of_blocks(blocks, np.setdiff1d(np.arange(len(hall.free)), network), asked)
+    rest = np.setdiff1d(np.arange(len(hall.free)), network)
+    numbers = _numbers_of_blocks(blocks, rest, asked)
     if numbers is None:
         return None
     position, ru = _stand_nodes(topology, hall, blocks, numbers, racks)
+    if _stand_servers(hall, servers, np.setdiff1d(rest, numbers), position, ru) is None:
+        return None
     for dev, rack, unit in hung:
         position[dev], ru[dev] = hall.free[network[rack]], unit
     return Arranged(position, ru)
@@ -195,6 +200,16 @@ def _stand_nodes(topology: Topology, hall: Hall, blocks: Sequence[Ints], numbers
     return position, ru
 
 
+def _stand_servers(hall: Hall, servers: Block | None, numbers: Ints, position: Ints, ru: Ints) -> set[int] | None:
+    """Stand the racks of servers on the first of the free positions `numbers` and return these; None when there are too few."""
+    if servers is None:
+        return set()
+    if servers.racks > len(numbers):
+        return None
+    position[servers.dev], ru[servers.dev] = hall.free[numbers[servers.slot]], servers.ru
+    return set(numbers[: servers.racks].tolist())
+
+
 def _spread(topology: Topology, hall: Hall, racks: Racks, cap: int, asked: Wishes | None, middle: bool) -> Arranged | None:
     """Hang switches above the nodes of racks, those of a pod in its own first; with `middle` leaves go amid the nodes."""
     blocks, pods = blocks_of_nodes(topology, racks)
@@ -203,9 +218,9 @@ def _spread(topology: Topology, hall: Hall, racks: Racks, cap: int, asked: Wishe
     if numbers is None:
         return None
     sizes, profile = _sizes(topology), topology.devices["profile"].to_list()
+    servers = server_racks(topology, arranging_limits(topology, hall.least))
     block_at = dict(zip(numbers.tolist(), blocks, strict=True))
     pitch_at = {rack: racks[profile[b[0]]].size.height_ru for rack, b in block_at.items()}
-    empty = [rack for rack in range(free) if rack not in block_at]
     shelves = [Rack(arranging_limits(topology, limits), cap) for limits in limits_of(hall.positions[hall.free])]
     floor = [0] * free
     for rack, block in block_at.items():
@@ -213,15 +228,20 @@ def _spread(topology: Topology, hall: Hall, racks: Racks, cap: int, asked: Wishe
         for dev in block.tolist():
             shelves[rack].load(sizes[dev])
     position, ru = _stand_nodes(topology, hall, blocks, numbers, racks)
+    served = _stand_servers(hall, servers, np.setdiff1d(np.arange(free), numbers), position, ru)
+    if served is None:
+        return None
+    empty = [rack for rack in range(free) if rack not in block_at and rack not in served]
     roles, home = (topology.devices[c].to_list() for c in ("role", "home"))
     racks_of: dict[int, list[int]] = {-1: list(block_at)}
     for rack, pod in zip(block_at, pods, strict=True):
         racks_of.setdefault(pod, []).append(rack)
-    of_no_pod = sum(role != "node" and (pod < 0 or pod not in racks_of) for role, pod in zip(roles, home, strict=True))
+    hung = switches_in_order(topology).tolist()
+    of_no_pod = sum(home[dev] < 0 or home[dev] not in racks_of for dev in hung)
     turn: dict[int, int] = {}
     in_middle: dict[int, list[int]] = {}
     above: dict[int, list[int]] = {}
-    for dev in switches_in_order(topology).tolist():
+    for dev in hung:
         pod = home[dev] if home[dev] in racks_of else -1
         own, begin = racks_of[pod], turn.get(pod, 0)
         step = 1 if pod >= 0 else max(1, len(own) // max(1, of_no_pod))

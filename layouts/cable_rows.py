@@ -11,6 +11,7 @@ from ..fabric.topology import Topology
 from ..vendors.catalog import Catalog
 from .assemblies import Choice, CopperChoice, OpticalChoice, fibre_length, fibres
 from .plugs import CageClass
+from .sizes import device_sizes
 from .tables import CABLES, MODULES
 
 BREAKDOWN = ("out_m", "up_m", "along_m", "across_m", "down_m", "slack_m")
@@ -48,7 +49,7 @@ def _of_one(links: pl.DataFrame) -> pl.DataFrame:
         _cable_id(pl.col("series"), pl.col("serial")),
         *("fabric", "tier", "gbps", "choice", "a_module", "b_module"),
         pl.when(pl.col("rail") >= 0).then(pl.col("rail").cast(pl.String)).otherwise(pl.lit("")).alias("rail"),
-        pl.col("plane").cast(pl.String),
+        pl.when(pl.col("plane") >= 0).then(pl.col("plane").cast(pl.String)).otherwise(pl.lit("")).alias("plane"),
         "links",
         *MANY,
         *("a_port", "b_port"),
@@ -67,7 +68,7 @@ def _of_many(links: pl.DataFrame) -> pl.DataFrame:
         _cable_id(pl.col("series").first(), pl.col("serial").first()),
         pl.col("fabric", "tier", "gbps", "choice", "a_module", "b_module").first(),
         _joined("rail", pl.col("rail") >= 0),
-        _joined("plane"),
+        _joined("plane", pl.col("plane") >= 0),
         pl.col("links").first(),
         *[_joined(name) for name in MANY],
         *[pl.col(f"{end}_port").str.join("+") for end in "ab"],
@@ -85,7 +86,9 @@ def _cable_id(series: pl.Expr, serial: pl.Expr) -> pl.Expr:
 
 
 def _place(end: str) -> pl.Expr:
-    return pl.format("{}-U{}", pl.col(f"{end}_rack"), pl.col(f"{end}_ru").str.zfill(2))
+    """RACK-Uru, or RACK-device for what takes no unit."""
+    rack, ru = pl.col(f"{end}_rack"), pl.col(f"{end}_ru")
+    return pl.when(ru == "").then(pl.format("{}-{}", rack, f"{end}_device")).otherwise(pl.format("{}-U{}", rack, ru.str.zfill(2)))
 
 
 def shape_of(a: str, b: str) -> pl.Expr:
@@ -111,9 +114,10 @@ def _end_label(end: str) -> pl.Expr:
 
 def _named(topology: Topology, links: pl.DataFrame, choices: Sequence[Choice], classes: Sequence[CageClass]) -> pl.DataFrame:
     """Links with the names of their ends: device, port, rack, unit, module."""
-    devices = topology.devices.select("dev", "device", "profile")
+    devices = topology.devices.select("dev", "device", "profile").with_columns(device_sizes(topology)["height_ru"])
     by_class = _module_of_class(choices, classes).select("choice", "class", pl.col("part").alias("module"))
     for end in "ab":
+        ru = pl.when(pl.col("height_ru") > 0).then(pl.col(f"ru_{end}").cast(pl.String)).otherwise(pl.lit(""))
         links = (
             links.join(devices.rename({"dev": f"{end}_dev", "device": f"{end}_device"}), on=f"{end}_dev", how="left", maintain_order="left")
             .join(
@@ -123,8 +127,8 @@ def _named(topology: Topology, links: pl.DataFrame, choices: Sequence[Choice], c
                 maintain_order="left",
             )
             .join(by_class.rename({"class": f"{end}_class", "module": f"{end}_module"}), on=["choice", f"{end}_class"], how="left", maintain_order="left")
-            .drop("profile")
-            .with_columns(pl.col(f"{end}_module").fill_null(""), pl.col(f"rack_{end}").alias(f"{end}_rack"), pl.col(f"ru_{end}").cast(pl.String).alias(f"{end}_ru"))
+            .with_columns(pl.col(f"{end}_module").fill_null(""), pl.col(f"rack_{end}").alias(f"{end}_rack"), ru.alias(f"{end}_ru"))
+            .drop("profile", "height_ru")
         )
     return links
 

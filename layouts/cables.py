@@ -63,13 +63,15 @@ def cable(topology: Topology, placement: Placement, catalog: Catalog) -> Cabling
     return Cabling(cables, modules, carried, tuple(notes))
 
 
-def carried_by(cabling: Cabling, links: int) -> Cabling:
-    """The part of a cabling that carries the first so many links: its cables, numbered anew, and the modules at their ends."""
-    carried = cabling.carried.filter(pl.col("link") < links)
+def carried_by(cabling: Cabling, links: pl.DataFrame) -> Cabling:
+    """The part of a cabling that carries the first links, which are given: its cables, numbered anew, and the modules at their ends."""
+    carried = cabling.carried.filter(pl.col("link") < links.height)
+    cages = pl.concat(links.select(dev=f"{end}_dev", cage=f"{end}_cage") for end in "ab")
+    modules = cabling.modules.join(cages, on=["dev", "cage"], how="semi", maintain_order="left")
     kept = carried["cable_no"].unique().sort()
     cables = cabling.cables[kept].with_columns(pl.int_range(pl.len(), dtype=pl.UInt32).alias("cable_no"))
     number = dict(zip(kept.to_list(), range(len(kept)), strict=True))
-    return replace(cabling, cables=cables, carried=carried.with_columns(pl.col("cable_no").replace_strict(number, return_dtype=carried["cable_no"].dtype)))
+    return replace(cabling, cables=cables, modules=modules, carried=carried.with_columns(pl.col("cable_no").replace_strict(number, return_dtype=carried["cable_no"].dtype)))
 
 
 def with_cages(topology: Topology, routes: pl.DataFrame, catalog: Catalog) -> tuple[list[CageClass], pl.DataFrame]:
@@ -215,7 +217,7 @@ def _no_cable(topology: Topology, catalog: Catalog, group: Group, shapes: Sequen
     odd = [shape for shape in shapes if shape not in ("straight", "splitter", "shuffle")]
     if odd:
         fix = "choose spines_per_plane, oversubscription or uplink_gbps so that the links of two switches fill whole connectors"
-        return Problem("no-cable", "fabrics.compute", f"{count:,} links join their connectors {' and '.join(odd)}, and no fibre does (such as {example})", why, fix)
+        return Problem("no-cable", f"fabrics.{link['fabric']}", f"{count:,} links join their connectors {' and '.join(odd)}, and no fibre does (such as {example})", why, fix)
     if link["length_source"] == "measured":
         return Problem("no-cable", "hall.measured", what, why, "correct the measured length, or add a part that reaches to a folder given with --catalog")
     return Problem(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from ..fabric.tables import SWITCHES
 from ..fabric.topology import Topology
 from ..problems import Problem
 from ..vendors.catalog import Catalog
@@ -197,12 +198,22 @@ def split_cables_have_an_end_for_every_link(c: Cabled) -> Iterator[Problem]:
 
 
 def bill_equals_the_lists(c: Cabled) -> Iterator[Problem]:
-    """The bill's quantities are those of the device, module and cable lists."""
-    devices = c.topology.devices.filter("present").height
-    for categories, count in ((("node", "switch"), devices), (("module",), c.cabling.modules.height), (("copper", "fibre"), c.cabling.cables.height)):
-        billed = c.bom.filter(pl.col("category").is_in(categories))["quantity"].sum()
-        if billed != count:
-            yield Problem("bill", "bom", f"{billed:,} of {' and '.join(categories)} are billed, {count:,} are planned", fix=OUR_FAULT)
+    """The bill's quantities are those of the device, module and cable lists, fabric by fabric."""
+    is_switch = pl.col("role").is_in(SWITCHES)
+    devices = c.topology.devices.filter("present").select(pl.when(is_switch).then(pl.col("fabric")).otherwise(pl.lit("")))["fabric"]
+    cages = (
+        pl.concat(c.topology.links.select("link", "fabric", dev=f"{end}_dev", cage=f"{end}_cage") for end in "ab")
+        .group_by("dev", "cage")
+        .agg(pl.col("fabric").sort_by("link").first())
+    )
+    modules = c.cabling.modules.join(cages, on=["dev", "cage"], how="left")["fabric"]
+    for categories, listed in ((("node", "switch"), devices), (("module",), modules), (("copper", "fibre"), c.cabling.cables["fabric"])):
+        billed = dict(c.bom.filter(pl.col("category").is_in(categories)).group_by("fabric").agg(pl.col("quantity").sum()).iter_rows())
+        planned = dict(zip(*listed.value_counts().sort("fabric"), strict=True))
+        for fabric in dict.fromkeys((*planned, *billed)):
+            if billed.get(fabric, 0) != planned.get(fabric, 0):
+                what = f"{billed.get(fabric, 0):,} of {' and '.join(categories)} are billed, {planned.get(fabric, 0):,} are planned"
+                yield Problem("bill", "bom", what + (f" for {fabric}" if fabric else ""), fix=OUR_FAULT)
 
 
 CHECKS: tuple[Callable[[Cabled], Iterable[Problem]], ...] = (

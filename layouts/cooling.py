@@ -14,6 +14,7 @@ import polars as pl
 from ..fabric.topology import Topology
 from ..problems import Problem
 from .hall import Floats, Hall, Ints, Mask
+from .kept import STANDING
 from .placement import Placement
 from .sizes import NodeRack, device_sizes, kilo
 
@@ -79,10 +80,10 @@ def share_row_cooling(topology: Topology, hall: Hall, power_w: Floats, racks: Ma
     if not np.isfinite(limit_w).any() or not racks:
         return
     profiles = topology.devices["profile"]
-    is_node = (topology.devices["role"] == "node").to_numpy()
+    moves = topology.devices["role"].is_in(("node", *STANDING)).not_().to_numpy()
     air_w = device_sizes(topology)["air_w"].to_numpy()
     rack_w = max(max(kind.whole.air_w for kind in racks.values()), 1e-6)
-    switch_w = max(float(air_w[~is_node].max(initial=0.0)), 1e-6)
+    switch_w = max(float(air_w[moves].max(initial=0.0)), 1e-6)
     blocks = sum(-(-int((profiles == profile).sum()) // kind.per_rack) for profile, kind in racks.items())
     members = [np.flatnonzero(rows == row) for row in np.unique(rows).tolist()]
     left_w = [float(limit_w[m[0]]) - float(power_w[m].sum()) for m in members]

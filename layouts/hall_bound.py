@@ -100,7 +100,8 @@ def _signatures(topology: Topology, ground: Ground, tariff: Tariff, height: Ints
     for (switch, k, block), links in zip(to_block.T.tolist(), counts.tolist(), strict=True):
         nodes, size = load[block]
         served.setdefault(switch, Counter())[k, nodes, size, links / nodes] += 1
-    ends = np.concatenate([np.stack([a[~low], b[~low], kind[~low]]), np.stack([b[~low], a[~low], kind[~low]])], axis=1)
+    high = ~low & (topology.devices["role"] != "pdu").to_numpy()[a]  # PDUs stand in every rack: their links may cost nothing
+    ends = np.concatenate([np.stack([a[high], b[high], kind[high]]), np.stack([b[high], a[high], kind[high]])], axis=1)
     pairs, counts = np.unique(ends, axis=1, return_counts=True)
     peers: dict[int, Counter[tuple[int, int, float]]] = {}
     for (switch, other, k), links in zip(pairs.T.tolist(), counts.tolist(), strict=True):

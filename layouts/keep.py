@@ -6,7 +6,7 @@ They stay where they are, and only what is new finds a place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from ..fabric.topology import Topology
 from ..problems import DesignError, Problem, did_you_mean
 from .arrangement import blocks_of_nodes
 from .hall import Hall, Ints, Mask
+from .kept import Kept
 from .pins import wishes
 from .placement import Ground, assemble
 from .rules import check_placement
@@ -24,19 +25,6 @@ from .sizes import device_sizes
 
 NAMED = 8
 """Unknown devices that are named one by one."""
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Devices that must not move: hall position and lowest unit where `mask` holds."""
-
-    mask: Mask
-    position: Ints
-    ru: Ints
-
-    def override(self, position: Ints, ru: Ints) -> tuple[Ints, Ints]:
-        """Positions and units with those of kept devices as they stand."""
-        return np.where(self.mask, self.position, position), np.where(self.mask, self.ru, ru)
 
 
 class Given(NamedTuple):
@@ -77,11 +65,12 @@ def kept_places(topology: Topology, hall: Hall, folder: Path | None = None) -> t
 
 def _of_folder(folder: Path) -> list[Given]:
     """Read `devices.csv` of an earlier plan."""
+
     path = folder / "devices.csv"
     if not path.is_file():
         raise DesignError([Problem("keep", str(folder), "holds no devices.csv", "the places of an earlier plan are read from it", "name the folder of a plan")])
     try:
-        table = pl.read_csv(path, infer_schema=False).select("device", "rack", pl.col("ru").cast(pl.Int64))
+        table = pl.read_csv(path, infer_schema=False).select("device", "rack", pl.col("ru").cast(pl.Int64).fill_null(1))
     except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
         raise DesignError([Problem("keep", str(path), "can't be read as the devices of a plan", str(error).splitlines()[0], "name the folder of a plan")]) from None
     if sum(table.null_count().row(0)):
@@ -152,7 +141,8 @@ def _broken(topology: Topology, hall: Hall, kept: Kept, where: dict[str, str], a
 
 def with_fellows(kept: Kept, topology: Topology, ground: Ground) -> Kept:
     """Kept devices, and the nodes that would share a rack with kept ones and find room there."""
-    hall, limits = ground.hall, ground.hall.limits
+    hall = ground.hall
+    limit_w, limit_kg = (hall.positions[c].to_numpy()[hall.free] for c in ("power_w", "weight_kg"))
     asked = wishes(topology, hall, ground.racks)
     sizes = device_sizes(topology)
     height, power_w, weight_kg = (sizes[c].to_numpy() for c in ("height_ru", "power_w", "weight_kg"))
@@ -178,7 +168,7 @@ def with_fellows(kept: Kept, topology: Topology, ground: Ground) -> Kept:
         for dev in block[~kept.mask[block]].tolist():
             for rack in np.unique(racks).tolist():
                 unit = _lowest_run(taken[rack], int(height[dev]))
-                light = watts[rack] + power_w[dev] <= limits.power_w + 1e-6 and kilos[rack] + weight_kg[dev] <= limits.weight_kg + 1e-6
+                light = watts[rack] + power_w[dev] <= limit_w[rack] + 1e-6 and kilos[rack] + weight_kg[dev] <= limit_kg[rack] + 1e-6
                 if unit and light and nodes[rack] < ground.racks[profile[dev]].per_rack and asked.may[dev, rack]:
                     stand(dev, rack, unit)
                     break

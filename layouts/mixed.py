@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import polars as pl
 
 from ..fabric.topology import Topology
-from .arrangement import blocks_of_nodes, switches_in_order
+from .arrangement import blocks_of_nodes, servers_in_order, switches_in_order
 from .hall import Floats, Hall, Ints, Mask
 from .racks import limits_of
 from .sizes import NodeRack, Size, device_sizes, misfits
@@ -57,16 +58,31 @@ def stand_mixed(topology: Topology, hall: Hall, racks: Mapping[str, NodeRack], c
     of_no_pod_m = _away_m(at, middle) + BESIDE_NODES_M * (shelves.floor_ru > 0)
     home = topology.devices["home"].to_list()
     sizes = [Size(*row) for row in device_sizes(topology).select(Size._fields).iter_rows()]
-    for dev in switches_in_order(topology).tolist():
+    turn = _turns(topology)
+    dealt = {profile: np.full(len(at), -1) for profile, _ in turn.values()}
+    for dev in [*switches_in_order(topology).tolist(), *servers_in_order(topology).tolist()]:
         size = sizes[dev]
-        spot = int(np.argmin(np.where(shelves.open_to(size), away_m.get(home[dev], of_no_pod_m), np.inf)))
-        if not shelves.open_to(size)[spot]:
+        may = shelves.open_to(size)
+        if dev in turn:  # a rack takes servers of one turn, so that their kind stands in as many racks as it has turns
+            profile, number = turn[dev]
+            may &= (dealt[profile] < 0) | (dealt[profile] == number)
+        spot = int(np.argmin(np.where(may, away_m.get(home[dev], of_no_pod_m), np.inf)))
+        if not may[spot]:
             return None
+        if dev in turn:
+            dealt[profile][spot] = number
         shelves.load(spot, size)
         shelves.top_ru[spot] -= size.height_ru
         shelves.left[spot] -= 1
         position[dev], ru[dev] = hall.free[spot], shelves.top_ru[spot] + 1
     return position, ru
+
+
+def _turns(topology: Topology) -> dict[int, tuple[str, int]]:
+    """Server -> its profile and which of the racks that its kind asks for at least it is dealt to."""
+    spread = {f"server-{i}": server.racks_at_least for i, server in enumerate(topology.design.servers)}
+    servers = topology.devices.filter(pl.col("role") == "server").select("dev", "profile", "index")
+    return {dev: (profile, index % spread[profile]) for dev, profile, index in servers.iter_rows()}
 
 
 def _away_m(at: Floats, point: Floats) -> Floats:

@@ -19,7 +19,8 @@ from .around import arranged_around, arranged_beside, racks_needed
 from .arrangements import FIXED
 from .hall import Ints
 from .impossible import impossible
-from .keep import Kept, kept_places, with_fellows
+from .keep import kept_places, with_fellows
+from .kept import Kept
 from .pins import pin_problems
 from .placement import Ground, Placement, Solution, assemble, reference, survey, too_small
 from .pricing import METRES_A_MODULE, Cost, Tariff, links_by_kind, make_tariff, price_routes, whole_routes_m
@@ -83,7 +84,7 @@ def place_best(
         around = None if kept is None else with_fellows(kept, topology, ground)
         arranged = sorted(fixed.values(), key=lambda c: c.cost.rank) if around is None else _arranged_beside(topology, ground, tariff, around)
         if effort != "fixed" or around is not None or not arranged:
-            starts = [_places(c.placement) for c in arranged] if around is None else []
+            starts = [_places(topology, c.placement) for c in arranged] if around is None else []
             found = solve(topology, ground, tariff, around, starts, effort, tell, stop, jobs, unit)
         searched = [_candidate("search", topology, ground, tariff, *places) for places in (found.places if found else ())]
         candidates = [*arranged, *(c for c in searched if c is not None)]
@@ -131,11 +132,12 @@ def _chosen(topology: Topology, candidates: Sequence[Candidate], fixed: Mapping[
     return best if near else cheapest, best.cost.objective, cheapest.cost.objective
 
 
-def _places(placement: Placement) -> tuple[Ints, Ints]:
-    """Hall position and lowest unit of every device."""
+def _places(topology: Topology, placement: Placement) -> tuple[Ints, Ints]:
+    """Hall position and lowest unit of every device; PDUs have none, for they follow the racks."""
     number = {rack: i for i, rack in enumerate(placement.hall.positions["rack"].to_list())}
     position = np.array([number[rack] for rack in placement.racks["rack"].to_list()], np.int64)
-    return position[placement.places["rack_no"].to_numpy()], placement.places["ru"].to_numpy().astype(np.int64)
+    ru = np.where((topology.devices["role"] == "pdu").to_numpy(), 0, placement.places["ru"].to_numpy())
+    return position[placement.places["rack_no"].to_numpy()], ru.astype(np.int64)
 
 
 def _reach_m(ground: Ground) -> float:

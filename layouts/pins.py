@@ -16,6 +16,7 @@ from ..fabric.topology import Topology
 from ..problems import Problem, did_you_mean
 from .cooling import share_row_cooling
 from .hall import Floats, Hall, Ints, Mask
+from .kept import STANDING, Kept
 from .placement import Placement
 from .sizes import NodeRack, device_sizes, kilo
 
@@ -37,8 +38,8 @@ class Wishes:
     """Most switches of each free position, shared out likewise."""
 
 
-def wishes(topology: Topology, hall: Hall, racks: Mapping[str, NodeRack] | None = None) -> Wishes:
-    """Read pins, forbidden racks and existing equipment; names were checked by `pin_problems`."""
+def wishes(topology: Topology, hall: Hall, racks: Mapping[str, NodeRack] | None = None, standing: Kept | None = None) -> Wishes:
+    """Read pins, forbidden racks and existing equipment; names were checked by `pin_problems`. Devices that are `standing` count as such equipment."""
     spec = topology.design.placement
     names = hall.positions["rack"].gather(hall.free).to_list()
     rows = hall.positions["row"].gather(hall.free).to_list()
@@ -53,10 +54,24 @@ def wishes(topology: Topology, hall: Hall, racks: Mapping[str, NodeRack] | None 
         taken[number[thing.rack], thing.ru - 1 : thing.ru - 1 + thing.height_ru] = True
         power_w[number[thing.rack]] += thing.power_w
         weight_kg[number[thing.rack]] += thing.weight_kg
+    if standing is not None:
+        _add_standing(topology, hall, standing, taken, power_w, weight_kg)
     block_here, switches_here = _shared_power(topology, hall, names, power_w, racks or {})
     for members, may_block, most in share_row_cooling(topology, hall, power_w, racks or {}, block_here.copy(), switches_here.copy()):
         block_here[members], switches_here[members] = may_block, most
     return Wishes(may, taken, power_w, weight_kg, block_here, switches_here)
+
+
+def _add_standing(topology: Topology, hall: Hall, standing: Kept, taken: Mask, power_w: Floats, weight_kg: Floats) -> None:
+    """Take the units, power and weight of devices that stand."""
+    sizes, devices = device_sizes(topology), np.flatnonzero(standing.mask)
+    number = np.full(hall.positions.height, -1, np.int64)
+    number[hall.free] = np.arange(len(hall.free))
+    at = number[standing.position[devices]]
+    for spot, ru, height in zip(at.tolist(), standing.ru[devices].tolist(), sizes["height_ru"].to_numpy()[devices].tolist(), strict=True):
+        taken[spot, ru - 1 : ru - 1 + height] = True
+    np.add.at(power_w, at, sizes["power_w"].to_numpy()[devices])
+    np.add.at(weight_kg, at, sizes["weight_kg"].to_numpy()[devices])
 
 
 def narrowed(all_: Wishes, free: Ints) -> Wishes:
@@ -68,9 +83,9 @@ def _shared_power(topology: Topology, hall: Hall, names: Sequence[str], power_w:
     """Share out every power group: as many full node racks as it carries, from its begin, and switches for what is left."""
     block_here, switches_here = np.ones(len(names), bool), np.full(len(names), np.iinfo(np.int32).max, np.int64)
     sizes = device_sizes(topology)["power_w"].to_numpy()
-    is_node = (topology.devices["role"] == "node").to_numpy()
+    moves = topology.devices["role"].is_in(("node", *STANDING)).not_().to_numpy()
     rack_w = max((kind.per_rack * kind.size.power_w for kind in racks.values()), default=1.0)
-    switch_w = float(sizes[~is_node].max(initial=1.0))
+    switch_w = float(sizes[moves].max(initial=1.0))
     for group in topology.design.placement.power_groups:
         fed = racks_of_group(hall, group)
         members = np.array([i for i, name in enumerate(names) if name in fed], np.int64)

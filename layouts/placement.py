@@ -178,14 +178,19 @@ def assemble(topology: Topology, hall: Hall, position: Ints, ru: Ints, findings:
 
 
 def with_pdus(topology: Topology, position: Ints, ru: Ints) -> tuple[Ints, Ints]:
-    """Hall position and unit of all devices, PDUs dealt out to the racks that hold anything else, in hall order, beside unit 1."""
-    pdus = np.flatnonzero((topology.devices["role"] == "pdu").to_numpy())
-    if topology.design.pdus is None or not len(pdus):
+    """Hall position and unit of all devices. PDUs without a unit (0) are dealt out, beside unit 1, to the racks that hold anything else, in hall order."""
+    is_pdu = (topology.devices["role"] == "pdu").to_numpy()
+    loose = np.flatnonzero(is_pdu & (ru < 1))
+    if topology.design.pdus is None or not len(loose):
         return position, ru
-    racks = np.unique(np.delete(position, pdus))
+    racks = np.unique(position[~is_pdu])
+    there = np.isin(racks, position[is_pdu & (ru > 0)])
+    has = np.zeros(len(racks), np.int64)
+    has[there] = [int((position[is_pdu & (ru > 0)] == rack).sum()) for rack in racks[there].tolist()]
+    lacking = np.repeat(racks, np.maximum(topology.design.pdus.per_rack - has, 0))
     position, ru = position.copy(), ru.copy()
-    position[pdus] = racks[np.minimum(np.arange(len(pdus)) // topology.design.pdus.per_rack, len(racks) - 1)]
-    ru[pdus] = 1
+    position[loose] = lacking[np.minimum(np.arange(len(loose)), len(lacking) - 1)] if len(lacking) else racks[-1]
+    ru[loose] = 1
     return position, ru
 
 

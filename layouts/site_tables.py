@@ -9,6 +9,7 @@ import numpy as np
 
 from ..fabric.topology import Topology
 from .hall import Floats, Hall, Ints, Mask
+from .kept import STANDING
 from .pins import Wishes
 from .pricing import Tariff
 from .routes import route_terms_m
@@ -46,7 +47,7 @@ def slots_open(topology: Topology, hall: Hall, spots: Ints, wishes: Wishes, lowe
     `lowest` is the lowest unit of every slot, [spot, k]. Slots above a lower rack count, though nothing stands there.
     """
     sizes = device_sizes(topology)
-    is_switch = (topology.devices["role"] != "node").to_numpy()
+    is_switch = topology.devices["role"].is_in(("node", *STANDING)).not_().to_numpy()
     each_w, each_kg, each_air_w = (max(float(sizes[c].to_numpy()[is_switch].max(initial=0.0)), 1e-9) for c in ("power_w", "weight_kg", "air_w"))
     here = hall.positions[spots]
     limit_ru, limit_w, limit_kg, floor_kg, limit_air_w = (here[c].to_numpy() for c in ("height_ru", "power_w", "weight_kg", "floor_kg", "air_w"))
@@ -111,7 +112,7 @@ def cage_mates(topology: Topology, tariff: Tariff, blocks: Sequence[Ints], links
 
 
 def bundles(topology: Topology, tariff: Tariff, blocks: Sequence[Ints], switch_dev: Ints, links: Ints) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
-    """Links of each kind between switches and blocks, and between switches."""
+    """Links of each kind between switches and blocks, and between switches; those of PDUs, which stand everywhere, are left out."""
     block_of = np.full(topology.devices.height, -1, np.int64)
     for number, devs in enumerate(blocks):
         block_of[devs] = number
@@ -126,7 +127,7 @@ def bundles(topology: Topology, tariff: Tariff, blocks: Sequence[Ints], switch_d
         low = mine & (block_of[a] >= 0)
         one = np.zeros((len(switch_dev), len(blocks)))
         np.add.at(one, (switch_of[b[low]], block_of[a[low]]), 1.0)
-        high = mine & (block_of[a] < 0)
+        high = mine & (block_of[a] < 0) & (switch_of[a] >= 0)
         two = np.zeros((len(switch_dev), len(switch_dev)))
         np.add.at(two, (switch_of[a[high]], switch_of[b[high]]), 1.0)
         to_blocks.append(one / np.maximum(nodes, 1.0))

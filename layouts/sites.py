@@ -4,7 +4,7 @@
     slot    a piece of a spot as high as the highest switch, counted from the top of the highest rack; slot number = spot x slots of
             a rack + k. A lower rack has its upper slots closed
     block   the nodes that share a rack, filled from the bottom; it takes a spot and leaves its upper slots to switches
-    switch  every other device
+    switch  every other device, but PDUs, which follow the racks; servers are switches that must not move
 
 Costs are those of `pricing.link_price`: links by their own route. The exact price comes from `pricing.price` afterwards.
 """
@@ -20,7 +20,8 @@ from ..fabric.topology import Topology
 from .arrangement import blocks_of_nodes
 from .cooling import liquid_here
 from .hall import RACK_UNIT_M, Floats, Hall, Ints, Mask
-from .keep import Kept, blocks_around
+from .keep import blocks_around
+from .kept import STANDING, Kept
 from .pins import Wishes, narrowed
 from .pricing import Tariff, link_price
 from .site_tables import apart_sets, bundles, cage_mates, floor_routes, slots_beside, slots_of_racks, slots_open
@@ -147,11 +148,12 @@ def make_sites(
     if kept is not None:
         blocks, pods = blocks_around(kept, blocks, pods)
     role = topology.devices["role"].to_list()
-    switch_dev = np.array([i for i in devices.tolist() if role[i] != "node"], np.int64)
+    switch_dev = np.array([i for i in devices.tolist() if role[i] not in ("node", "pdu")], np.int64)
+    moving = switch_dev[[role[i] not in STANDING for i in switch_dev.tolist()]]
     profile = topology.devices["profile"].to_list()
     of_block = [(len(b), max(racks[profile[dev]].size for dev in b.tolist())) for b in blocks]
     loads = tuple(dict.fromkeys(of_block))
-    pitch = int(height[switch_dev].max(initial=1))
+    pitch = int(height[moving].max(initial=1))
     slots, slot_ru, shift_ru = slots_of_racks(hall, spots, pitch)
     base_m, fall = floor_routes(topology, hall, spots)
     units = wishes.taken.copy()
@@ -177,8 +179,8 @@ def make_sites(
     firsts = np.array([b[0] for b in blocks], np.int64)
     may_block &= wishes.block_here[None, :] & liquid_here(topology, hall, firsts, spots)
     free_slot = np.asarray(~units[np.arange(len(spots))[:, None, None], at].any(axis=2) & (lowest >= 1))
-    if kept is not None:
-        stand = np.array([d for d in switch_dev.tolist() if kept.mask[d]], np.int64)
+    if kept is not None:  # standing servers are in the wishes already
+        stand = np.array([d for d in moving.tolist() if kept.mask[d]], np.int64)
         open_slots = np.minimum(open_slots, slots_beside(topology, hall, spots, wishes, lowest, loads, cap, free_slot, stand, spot_of[stand]))
     may_block[:, fixed_block[fixed_block >= 0]] = False
     may_block &= np.array([open_slots[:, load] >= 0 for load in block_load.tolist()]).reshape(may_block.shape)
@@ -213,8 +215,8 @@ def make_sites(
 
 
 def positions_of(sites: Sites, state: State, count: int) -> tuple[Ints, Ints]:
-    """Hall position and lowest unit of all `count` devices, as `placement.assemble` wants them (those of other zones: 0 and 1)."""
-    position, ru = np.zeros(count, np.int64), np.ones(count, np.int64)
+    """Hall position and lowest unit of all `count` devices, as `placement.assemble` wants them (those of other zones and PDUs: 0)."""
+    position, ru = np.zeros(count, np.int64), np.zeros(count, np.int64)
     for devs, spot, load in zip(sites.block_devs, state.spot_of_block.tolist(), sites.block_load.tolist(), strict=True):
         position[devs] = sites.spots[spot]
         ru[devs] = 1 + np.arange(len(devs)) * sites.loads[load - 1][1].height_ru

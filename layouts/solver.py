@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..fabric.topology import Topology, grown
+from .arrangements import amid_su
 from .hall import Ints
 from .hall_bound import hall_bound
-from .keep import Kept
+from .kept import Kept, servers_at
 from .pins import wishes
 from .placement import Ground
 from .pricing import METRES_A_MODULE, Tariff
@@ -99,12 +100,12 @@ def _search(
     jobs: int,
     unit: str,
 ) -> Found | None:
-    asked = wishes(topology, ground.hall, ground.racks)
     simple = hall_bound(topology, ground, tariff)
     scale = 1.0 if tariff.priced else METRES_A_MODULE
     if kept is not None and len(ground.hall.free) > SPOTS_MAX[effort]:
         return Found((), simple, 0.0, "feasible")  # the arrangements around kept devices are all there is
     if kept is None and starts and len(ground.hall.free) > SPOTS_MAX[effort]:
+        asked = wishes(topology, ground.hall, ground.racks)
         several = []
         interrupted = False
         for start in starts[: STARTS[effort]]:
@@ -113,6 +114,12 @@ def _search(
             if interrupted:
                 break
         return Found(tuple(several), simple, 0.0, "interrupted" if interrupted or stop() else "feasible")
+    given = kept is not None
+    standing = _standing(topology, ground, starts, kept)
+    if standing is None:
+        return None
+    servers, kept = standing
+    asked = wishes(topology, ground.hall, ground.racks, servers)
     sites = make_sites(topology, ground.hall, tariff, ground.racks, ground.cap, asked, kept)
     board = make_board(sites)
     best: list[tuple[State, float]] = []
@@ -137,7 +144,7 @@ def _search(
         if best and effort in ("normal", "thorough"):
             within, slots_open = conditional_bound(board, *best[0])
             within = max(within, polish_all(board, best[0][0], POLISH[effort], jobs, slots_open, heard, stop))
-        if best and kept is None and topology.design.placement.contiguous != "never":
+        if best and not given and topology.design.placement.contiguous != "never":
             work = int(WORK[effort] * TOGETHER)
             search_together(board, [best[0][0], *begin], topology.design.seed, work, heard_together, stop)
         if best and effort != "fixed":
@@ -156,3 +163,14 @@ def _progress(cost: float, bound: float, scale: float, unit: str) -> str:
     """The best placement so far as the search counts it (each link by its own route), the bound, and how far apart they are."""
     gap = 100 * (cost - bound) / cost if cost > 0 else 0.0
     return f"placing racks and switches: about {cost / scale:,.0f} {unit}, bound {bound / scale:,.0f}, gap {max(0.0, gap):.1f}%"
+
+
+def _standing(topology: Topology, ground: Ground, starts: Sequence[tuple[Ints, Ints]], kept: Kept | None) -> tuple[Kept | None, Kept | None] | None:
+    """(servers, which stay where the cheapest arrangement stands them; these and what is kept already); None where they find no place."""
+    if not topology.design.servers:
+        return None, kept
+    found = starts[0] if starts else amid_su(topology, ground.hall, ground.racks, ground.cap)
+    if found is None:
+        return None
+    both = servers_at(topology, *found, kept)
+    return servers_at(topology, both.position, both.ru), both

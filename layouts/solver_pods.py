@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..fabric.tables import SWITCHES
 from ..fabric.topology import Topology
 from .hall import RACK_UNIT_M, Floats, Ints
 from .pins import Wishes
@@ -59,8 +60,9 @@ def _each_pod(topology: Topology, ground: Ground, tariff: Tariff, wishes: Wishes
         found = _one_pod(topology, ground, tariff, wishes, (position, ru), devices, links, devices_at, known, work, stop)
         if found is not None:
             at[:, devices] = np.stack(found)[:, devices]  # in one go: an interrupt leaves no pod half moved
-    for role in ("spine", "core"):
-        _permute(topology, ground, tariff, at, role)
+    for fabric in topology.fabrics:
+        for role in ("spine", "core"):
+            _permute(topology, ground, tariff, at, fabric, role)
 
 
 def _split(keys: Ints, values: Ints) -> tuple[list[int], list[Ints]]:
@@ -96,12 +98,13 @@ def _one_pod(
     sizes = device_sizes(topology)
     height, watts, kilos = (sizes[c].to_numpy() for c in ("height_ru", "power_w", "weight_kg"))
     strangers = np.zeros(len(hall.free), np.int64)
+    is_switch = topology.devices["role"].is_in(SWITCHES).to_numpy()
     for number, spot in zip(free.tolist(), spots.tolist(), strict=True):
         for other in np.setdiff1d(devices_at[spot], devices).tolist():
             taken[number, ru[other] - 1 : ru[other] - 1 + height[other]] = True
             power_w[number] += watts[other]
             weight_kg[number] += kilos[other]
-            strangers[number] += 1
+            strangers[number] += is_switch[other]
     here = replace(wishes, taken=taken, power_w=power_w, weight_kg=weight_kg, switches_here=np.maximum(np.minimum(wishes.switches_here, ground.cap) - strangers, 0))
     sites = make_sites(topology, hall, tariff, ground.racks, ground.cap, here, None, Zone(devices, free, links))
     parts = (sites.base_m, sites.fall, sites.shift_ru, sites.free_slot, sites.open_slots, sites.block_load, sites.block_may, sites.switch_may, *sites.to_blocks, *sites.to_switches)
@@ -115,12 +118,13 @@ def _one_pod(
     return positions_of(sites, known[key], topology.devices.height)
 
 
-def _permute(topology: Topology, ground: Ground, tariff: Tariff, at: Ints, role: str) -> None:
-    """Let the switches of a role that serve all pods trade places among themselves, at their best with everything else fixed."""
+def _permute(topology: Topology, ground: Ground, tariff: Tariff, at: Ints, fabric: str, role: str) -> None:
+    """Let the switches of a fabric and role that serve all pods trade places among themselves, at their best with everything else fixed."""
     from scipy.optimize import linear_sum_assignment
 
     position, ru = at[0], at[1]
-    devices = np.flatnonzero(((topology.devices["role"] == role) & (topology.devices["home"] < 0)).to_numpy())
+    own = (topology.devices["role"] == role) & (topology.devices["fabric"] == fabric)
+    devices = np.flatnonzero((own & (topology.devices["home"] < 0)).to_numpy())
     sizes = device_sizes(topology)["height_ru"].to_numpy().astype(np.int64)
     if len(devices) < 2 or len(np.unique(sizes[devices])) > 1 or topology.design.placement.pins:
         return

@@ -24,7 +24,10 @@ def state_of(sites: Sites, position: Ints, ru: Ints) -> State | None:
         spots.append(spot_at[racks.pop()])
     taken: set[int] = set()
     slots = []
-    for dev in sites.switch_dev.tolist():
+    for dev, fixed in zip(sites.switch_dev.tolist(), sites.fixed_switch.tolist(), strict=True):
+        if fixed >= 0:
+            slots.append(fixed)
+            continue
         spot = spot_at[int(position[dev])]
         near = np.argsort(np.abs(sites.slot_ru + sites.shift_ru[spot] - int(ru[dev])), kind="stable")
         slot = next((spot * sites.slots + int(k) for k in near if spot * sites.slots + int(k) not in taken), None)

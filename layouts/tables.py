@@ -137,11 +137,11 @@ CABLES: dict[str, pl.DataType] = {
     "fabric": pl.String(),
     "tier": pl.String(),
     "rail": pl.String(),  # rails served, joined by + where they differ; "" above the leaf
-    "plane": pl.String(),  # planes served, joined by + where they differ (shuffles only)
+    "plane": pl.String(),  # planes served, joined by + where they differ (shuffles only); "" on fabrics without planes
     "a_device": pl.String(),  # several devices are joined by +, in the order of the ports
     "a_port": pl.String(),
     "a_rack": pl.String(),
-    "a_ru": pl.String(),
+    "a_ru": pl.String(),  # lowest unit of the device; "" for what takes none
     "b_device": pl.String(),
     "b_port": pl.String(),
     "b_rack": pl.String(),
@@ -188,4 +188,5 @@ BOM: dict[str, pl.DataType] = {
     "price_source": pl.String(),
     "part_number": pl.String(),  # the maker's order number where known
     "length_m": pl.Float64(),  # of cables and fibres; null otherwise
+    "fabric": pl.String(),  # what a switch, module, cable or licence belongs to; "" for nodes, servers and PDUs
 }

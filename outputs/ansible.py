@@ -1,4 +1,4 @@
-"""ansible-inventory.yaml: devices in groups by role, SU, plane and rack, with where they stand and what each port meets.
+"""ansible-inventory.yaml: devices in groups by role, SU, plane and rack, switches by fabric and servers by kind, with where they stand and what each port meets.
 
 `ansible-inventory -i ansible-inventory.yaml --graph` shows it. Group names have an underscore, host names have none.
 Addresses are not the planner's: add them in host_vars or by DNS.
@@ -32,17 +32,18 @@ def inventory(plan: Plan) -> str:
     """Text of the inventory: all hosts once with their variables, then the groups. Texts are quoted as in JSON, which is YAML too."""
     ports = _ports(plan)
     groups: dict[str, list[str]] = {}
+    several = len(plan.topology.fabrics) > 1
     lines = ["all:", "  vars:", f"    railplan_plan: {json.dumps(plan.design.name)}", "  hosts:"]
     for row in tables.devices(plan).iter_rows(named=True):
         device = json.dumps(row["device"])
         lines.append(f"    {device}:")
         lines += [f"      {name}: {json.dumps(row[name])}" for name in FACTS if row[name] not in (None, "")]
         lines += ["      ports:", *(f"      - {port}" for port in ports[row["device"]])] if row["device"] in ports else []
-        for group in _groups(row):
+        for group in _groups(row, several):
             groups.setdefault(group, []).append(device)
     hosts = plan.topology.devices.filter(pl.col("profile").is_in(host_profiles(plan)))
-    servers = [f"role_{role}" for role in hosts["role"].unique(maintain_order=True) if f"role_{role}" in groups]
-    switches = [group for group in groups if group.startswith("role_") and group not in servers]
+    servers = [f"role_{role}" for role in hosts["role"].unique(maintain_order=True) if f"role_{role}" in groups and role != "pdu"]
+    switches = [group for group in groups if group.startswith("role_") and group not in (*servers, "role_pdu")]
     lines.append("  children:")
     for parent, children in (("all_servers", servers), ("all_switches", switches)):
         lines += [f"    {parent}:", "      children:", *(f"        {group}:" for group in children)]
@@ -51,9 +52,11 @@ def inventory(plan: Plan) -> str:
     return heading(plan, "Ansible inventory") + "\n".join(lines) + "\n"
 
 
-def _groups(device: dict[str, Any]) -> list[str]:
-    """Groups of a device; anything that is no letter or digit becomes an underscore."""
+def _groups(device: dict[str, Any], several: bool) -> list[str]:
+    """Groups of a device, with `several` fabrics also by fabric and kind of server; anything that is no letter or digit becomes an underscore."""
     words = [("role", device["role"]), ("su", device["pod"]), ("plane", device["plane"]), ("rack", device["rack"])]
+    if several:
+        words += [("fabric", device["fabric"] or None), ("server", device["device"].rsplit("-", 1)[0] if device["role"] == "server" else None)]
     return [f"{word}_{re.sub(r'[^A-Za-z0-9]', '_', str(value))}" for word, value in words if value is not None]
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ROWS_MAX = 500
 """Rows of one import."""
 
-ROLE_COLOURS = {"node": "4caf50", "leaf": "2196f3", "spine": "3f51b5", "core": "9c27b0", "ufm": "ff9800"}
+ROLE_COLOURS = {"node": "4caf50", "leaf": "2196f3", "spine": "3f51b5", "core": "9c27b0", "ufm": "ff9800", "server": "795548", "pdu": "607d8b"}
 OTHER_COLOUR = "9e9e9e"
 
 CABLE_TYPES = {"dac": "dac-passive", "acc": "dac-active", "aec": "dac-active", "utp": "cat6a", "aoc": "aoc"}
@@ -73,7 +73,7 @@ def racks(plan: Plan) -> pl.DataFrame:
 
 
 def devices(plan: Plan) -> pl.DataFrame:
-    """Devices that are built now; the position is the lowest unit."""
+    """Devices that are built now; the position is the lowest unit, and what takes no unit has none."""
     vendors = {p.part.model: p.part.vendor for p in plan.topology.profiles.values()}
     return tables.devices(plan).select(
         name=pl.col("device"),
@@ -84,7 +84,7 @@ def devices(plan: Plan) -> pl.DataFrame:
         site=pl.lit(plan.design.name),
         rack=pl.col("rack"),
         position=pl.col("ru"),
-        face=pl.lit("front"),
+        face=pl.when(pl.col("ru").is_not_null()).then(pl.lit("front")),
     )
 
 

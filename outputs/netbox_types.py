@@ -89,12 +89,11 @@ def _management(part: Switch | Node, naming: Mapping[str, PortNames]) -> Iterato
 
 def _used(profile: Profile, names: dict[tuple[str, int, int], str]) -> Iterator[dict[str, Any]]:
     """Ports of the cages that the plan runs."""
-    infiniband = _speaks(profile, "infiniband")
     for use in profile.cages.values():
         for child in range(use.ports):
             name = names.get((profile.name, use.cage, child))
             if name:
-                yield {"name": name, "type": interface_type(use.hardware.form, use.mode.gbps, infiniband), "label": use.label}
+                yield {"name": name, "type": interface_type(use.hardware.form, use.mode.gbps, profile.protocol_of(use.cage) == "infiniband"), "label": use.label}
 
 
 def _unused(part: Switch | Node, profiles: list[Profile], naming: Mapping[str, PortNames]) -> Iterator[dict[str, Any]]:
@@ -113,11 +112,6 @@ def _unused(part: Switch | Node, profiles: list[Profile], naming: Mapping[str, P
             for child in range(mode.ports if str(cage) not in run else 0):
                 name = switch_port_name(naming[part.model], cage, child, mode, part.cages_per_card)
                 yield {"name": name, "type": interface_type(group.form, mode.gbps, part.protocol == "infiniband"), "label": str(cage)}
-
-
-def _speaks(profile: Profile, protocol: str) -> bool:
-    part = profile.part
-    return part.protocol == protocol if isinstance(part, Switch) else any(use.mode.protocol == protocol for use in profile.cages.values() if hasattr(use.mode, "protocol"))
 
 
 def top_speed(form: str) -> int:

@@ -41,7 +41,7 @@ COLUMNS = (
     *(Column("b_rack", "Z-Rack", 9), Column("b_ru", "Z-RU", 6), Column("b_device", "Z-Node Name", 20), Column("b_type", "Z-Type", 8), Column("b_name", "Z-Port", 14)),
     *(Column("a_port", "A-Faceplate", 14), Column("a_module", "A-Transceiver", 18), Column("b_port", "Z-Faceplate", 14), Column("b_module", "Z-Transceiver", 18)),
     *(Column("cable", "Cable", 10), Column("kind", "Kind", 6), Column("part", "Part", 18), Column("part_number", "Order number", 20), Column("length_m", "Length m", 9)),
-    *(Column("gbps", "Gb/s", 7), Column("bundle", "Bundle", 14), Column("rail", "Rail", 6), Column("plane", "Plane", 6)),
+    *(Column("gbps", "Gb/s", 7), Column("bundle", "Bundle", 14), Column("rail", "Rail", 6), Column("plane", "Plane", 6), Column("fabric", "Fabric", 10)),
     *(Column("a_label", "A-Label", 52), Column("b_label", "Z-Label", 52)),
 )
 
@@ -63,13 +63,13 @@ def point_to_point(plan: Plan) -> pl.DataFrame:
     """The table: every link with its cable, in link order. A bundle is all cables between the same two racks."""
     cables = plan.cabling.cables.select("cable", "kind", "part", "part_number", "length_m", "a_label", "b_label")
     infiniband = [fabric for fabric, protocol in protocols(plan).items() if protocol == "infiniband"]
-    adapter = pl.col("fabric").is_in(infiniband) & pl.col("gpu").is_not_null()
+    adapter = pl.col("fabric").is_in(infiniband)
     names = []
     for side in "ab":
         host = pl.col(f"{side}_host")
         names.append(pl.when(host).then(pl.lit("Host")).otherwise(pl.lit("Switch")).alias(f"{side}_type"))
         number = pl.coalesce(pl.col(f"{side}_os_name").str.extract(r"mlx5_(\d+)").cast(pl.Int32), pl.col("gpu")) + 1
-        names.append(pl.when(host & adapter).then(number.cast(pl.String)).otherwise(pl.col(f"{side}_interface")).alias(f"{side}_name"))
+        names.append(pl.when(host & adapter & number.is_not_null()).then(number.cast(pl.String)).otherwise(pl.col(f"{side}_interface")).alias(f"{side}_name"))
     bundle = pl.format("{}-{}", pl.min_horizontal("a_rack", "b_rack"), pl.max_horizontal("a_rack", "b_rack")).alias("bundle")
     return links(plan).join(cables, on="cable", how="left", maintain_order="left").with_columns(*names, bundle)
 

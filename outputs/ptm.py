@@ -1,7 +1,8 @@
 """topology.dot: the cabling as Cumulus' Prescriptive Topology Manager checks it and NVIDIA Air builds it.
 
 The same file lies on every switch, as /etc/ptm.d/topology.dot; ptmd compares each of its ports with what LLDP hears there.
-A host names a port by its MAC address in LLDP, so links to hosts are matched by port description.
+All Ethernet fabrics stand in it. A host names a port by its MAC address in LLDP, so links to hosts are matched by port
+description; BMCs and PDUs, which announce nothing, are left out.
 NVIDIA's Cable Validation Tool reads it as well. Parallel links are separate edges: the graph is never `strict`.
 """
 
@@ -32,7 +33,7 @@ def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
 
 def topology_dot(plan: Plan) -> str:
     """Text of the file; raises DesignError when no fabric is Ethernet."""
-    links = ethernet_links(plan, "ptm")
+    links = ethernet_links(plan, "ptm").filter(~pl.col("a_mute") & ~pl.col("b_mute"))
     nodes = []
     for device, role, machine in machines(plan, links):
         facts = {"function": FUNCTIONS.get(role, role), **machine}

@@ -28,8 +28,8 @@ PORT_COLUMNS = ("device", "port", "cage", "os_name", "gpu", "peer_device", "peer
 
 
 def devices(plan: Plan) -> pl.DataFrame:
-    """One row for each device that is built now, in device order."""
-    every = plan.topology.devices.hstack(plan.placement.places.select("rack", "ru", "height_ru", "power_w"))
+    """One row for each device that is built now, in device order; `ru` is null for what takes no unit, such as a PDU beside them."""
+    every = plan.topology.devices.hstack(plan.placement.places.select("rack", _unit(), "height_ru", "power_w"))
     return every.filter("present").select("device", "model", "role", "fabric", _known("pod"), "rail", _known("plane"), "rack", "ru", "height_ru", "power_w")
 
 
@@ -49,7 +49,7 @@ def racks(plan: Plan) -> pl.DataFrame:
 
 
 def bom(plan: Plan) -> pl.DataFrame:
-    """One row for each part, and for each length of a cable."""
+    """One row for each part and fabric, and for each length of a cable."""
     return plan.bom.select(BOM_COLUMNS)
 
 
@@ -63,7 +63,7 @@ def _labels(plan: Plan) -> pl.DataFrame:
     ends = link_ends(plan)
     key = ("cable", "end", "dev", "cage_no", "connector")
     sides = (("near", ("rack", "ru", "port", "device")), ("far", ("peer_rack", "peer_ru", "peer_port", "peer_device")))
-    alone = ends.filter("alone").select(*key, "device", *[pl.format("{}-{}", spot(rack, ru), port).alias(name) for name, (rack, ru, port, _) in sides])
+    alone = ends.filter("alone").select(*key, "device", *[pl.format("{}-{}", spot(rack, ru, device), port).alias(name) for name, (rack, ru, port, device) in sides])
     together = ends.filter(~pl.col("alone")).sort("link").group_by(key, maintain_order=True)
     joined = together.agg(pl.col("device").first(), *[place(*columns).alias(name) for name, columns in sides])
     bundles = plan.cabling.cables.select("cable", "bundle")
@@ -81,7 +81,7 @@ def bundles(plan: Plan) -> pl.DataFrame:
 
 
 def label_walk(plan: Plan) -> pl.DataFrame:
-    """The labels with the rack and unit of their end, as a crew walks: rack by rack, from the top down, cages in faceplate order."""
+    """The labels with the rack and unit of their end, as a crew walks: rack by rack, from the top down, cages in faceplate order; what takes no unit last."""
     places = link_ends(plan).select("device", "rack", "ru").unique("device")
     return _as_walked(plan, _labels(plan).join(places, on="device", how="left"), "cage_no", "connector", "cable").select("rack", "ru", *LABEL_COLUMNS)
 
@@ -103,7 +103,7 @@ def _as_walked(plan: Plan, ends: pl.DataFrame, *within: str) -> pl.DataFrame:
     """Rows with rack, ru and dev in the order of the hall's racks, the highest device first, then by `within`."""
     order = plan.placement.racks.select("rack").with_row_index("rack_no")
     by = ("rack_no", "ru", "dev", *within)
-    return ends.join(order, on="rack", how="left").sort(by, descending=[name == "ru" for name in by], maintain_order=True)
+    return ends.join(order, on="rack", how="left").sort(by, descending=[name == "ru" for name in by], nulls_last=True, maintain_order=True)
 
 
 def findings(plan: Plan) -> pl.DataFrame:
@@ -131,7 +131,7 @@ def link_ends(plan: Plan) -> pl.DataFrame:
 def _named_ends(plan: Plan, end: str) -> pl.DataFrame:
     """One end of every link, in link order: device, port, cage, connector, rack and unit."""
     topology = plan.topology
-    places = topology.devices.select("dev", "device", "profile").hstack(plan.placement.places.select("rack", "ru"))
+    places = topology.devices.select("dev", "device", "profile").hstack(plan.placement.places.select("rack", _unit()))
     sides = topology.links.select(pl.col(f"{end}_dev").alias("dev"), pl.col(f"{end}_cage").alias("cage_no"), pl.col(f"{end}_child").alias("child"))
     counts = [(p.name, use.cage, use.ports) for p in topology.profiles.values() for use in p.cages.values()]
     cages = pl.DataFrame(counts, schema={"profile": pl.String, "cage_no": pl.Int32, "cage_ports": pl.Int32}, orient="row")
@@ -149,14 +149,19 @@ def _named_ends(plan: Plan, end: str) -> pl.DataFrame:
 
 def place(rack: str, ru: str, port: str, device: str) -> pl.Expr:
     """RACK-Uru-PORT of a group of link ends; ports of one device share the rack and unit (after TIA-606)."""
-    where = spot(rack, ru)
+    where = spot(rack, ru, device)
     together = pl.format("{}-{}", where.first(), pl.col(port).str.join("+"))
     return pl.when(pl.col(device).n_unique() == 1).then(together).otherwise(pl.format("{}-{}", where, port).str.join("+"))
 
 
-def spot(rack: str, ru: str) -> pl.Expr:
-    """RACK-Uru."""
-    return pl.format("{}-U{}", rack, pl.col(ru).cast(pl.String).str.zfill(2))
+def spot(rack: str, ru: str, device: str) -> pl.Expr:
+    """RACK-Uru, or RACK-device for what takes no unit."""
+    return pl.when(pl.col(ru).is_null()).then(pl.format("{}-{}", rack, device)).otherwise(pl.format("{}-U{}", rack, pl.col(ru).cast(pl.String).str.zfill(2)))
+
+
+def _unit() -> pl.Expr:
+    """Lowest unit, null where the device takes none."""
+    return pl.when(pl.col("height_ru") > 0).then(pl.col("ru")).alias("ru")
 
 
 def _known(column: str) -> pl.Expr:

@@ -89,13 +89,18 @@ def _add_summary(book: Workbook, plan: Plan) -> None:
         page.append([styled(page, kind, font(), PatternFill("solid", fgColor=colour)), styled(page, meaning, font())])
 
 
+def _fabric_column(plan: Plan) -> tuple[Column, ...]:
+    """The column that tells fabrics apart, where there are several."""
+    return (Column("fabric", "Fabric", 10),) if len(plan.topology.fabrics) > 1 else ()
+
+
 def bom_sheet(plan: Plan) -> Sheet:
     """Parts with quantities, spares and prices; the total says how many rows it misses."""
     columns = (
         *(Column("category", "Category", 10), Column("part", "Part", 16), Column("part_number", "Order number", 18), Column("description", "Description", 44, "wrap")),
         *(Column("length_m", "Length m", 10), Column("unit", "Unit", 8), Column("quantity", "Quantity", 10), Column("spares", "Spares", 9)),
         *(Column("currency", "Currency", 9), Column("unit_price", "Unit price", 14, "money")),
-        *(Column("total", "Total", 16, "money"), Column("price_source", "Price source", 34, "wrap")),
+        *(Column("total", "Total", 16, "money"), Column("price_source", "Price source", 34, "wrap"), *_fabric_column(plan)),
     )
     priced = cost(plan)
     some = priced["unpriced_rows"] < priced["rows"]
@@ -114,7 +119,7 @@ def cable_sheet(plan: Plan) -> Sheet:
         for name, head, width in (("device", "device", 12), ("port", "port", 10), ("rack", "rack", 7), ("ru", "U", 6), ("module", "module", 10))
     ]
     columns = (
-        *(Column("cable", "Cable", 10), Column("tier", "Tier", 11), Column("rail", "Rail", 6, "digits"), Column("plane", "Plane", 7, "digits"), *ends),
+        *(Column("cable", "Cable", 10), *_fabric_column(plan), Column("tier", "Tier", 11), Column("rail", "Rail", 6, "digits"), Column("plane", "Plane", 7, "digits"), *ends),
         *(Column("kind", "Kind", 6), Column("part", "Part", 10), Column("part_number", "Order number", 15), Column("length_m", "Length m", 10)),
         *(Column("route_m", "Route m", 10), Column("gbps", "Gb/s", 7), Column("links", "Links", 7), Column("bundle", "Bundle", 8)),
     )
@@ -128,7 +133,7 @@ def port_map_sheet(plan: Plan) -> Sheet:
         *(Column("done", "Done", 11, "box"), Column("rack", "Rack", 7), Column("ru", "U", 6), Column("device", "Device", 12), Column("port", "Port", 9)),
         *(Column("cage", "Cage", 7, "digits"), Column("socket", "Connector", 11), Column("gpu", "GPU", 6), Column("cable", "Cable", 10), Column("length_m", "Length m", 10)),
         *(Column("kind", "Kind", 6), Column("peer_rack", "To rack", 8), Column("peer_ru", "To U", 7), Column("peer_device", "To device", 12), Column("peer_port", "To port", 9)),
-        *(Column("module", "Module here", 12), Column("rail", "Rail", 6), Column("plane", "Plane", 7)),
+        *(Column("module", "Module here", 12), Column("rail", "Rail", 6), Column("plane", "Plane", 7), *_fabric_column(plan)),
     )
     notes = (
         "Cage: the opening on the faceplate that a module or plug goes into. A port is one link of it: OSFP1P1 and OSFP1P2, swp1s0 and swp1s1 are the two links of cage 1.",

@@ -34,6 +34,58 @@ def plan_of(catalog: Catalog) -> Callable[..., Plan]:
     return plan
 
 
+CLUSTERS = {
+    "ethernet": """
+name: ethernet
+nodes: {model: hgx-b300, count: 16}
+servers:
+  - {name: cpu, model: cpu-node, count: 6, racks_at_least: 2}
+pdus: {}
+fabrics:
+  compute: {family: spectrum-x, planes: 2}
+  front: {serves: [inband, storage, frontend], family: spectrum-x}
+  oob: {serves: [bmc, management, switch-management], switch: nvidia-sn2201, spine_switch: nvidia-sn4600c}
+""",
+    "infiniband": """
+name: infiniband
+nodes: {model: dgx-h100, count: 40}
+servers:
+  - {name: cpu, model: cpu-node, count: 6}
+  - {name: store, model: storage-appliance, count: 4, racks_at_least: 2}
+fabrics:
+  compute: {family: quantum-ndr, ufm_links: 2}
+  stor: {serves: [storage], switch: nvidia-qm9700}
+  inb: {serves: [inband, frontend], switch: nvidia-sn4600c}
+  oob: {serves: [bmc, management, switch-management], switch: nvidia-sn2201, uplinks: {fabric: inb}}
+""",
+    "mixed": """
+name: mixed
+nodes: {model: dgx-h100, count: 12, grow_to: 40}
+servers:
+  - {name: store, model: storage-appliance, count: 4}
+pdus: {per_rack: 1}
+fabrics:
+  compute: {family: spectrum-x}
+  stor: {serves: [storage], switch: nvidia-qm9700}
+  oob: {serves: [bmc, management, switch-management], switch: nvidia-sn2201, spine_switch: nvidia-sn4600c}
+""",
+}
+"""Whole clusters: all Ethernet with PDUs; InfiniBand compute and storage with UFM and uplinks between fabrics; Ethernet compute that grows beside InfiniBand storage."""
+
+
+@pytest.fixture(scope="session")
+def cluster_of(catalog: Catalog) -> Callable[..., Plan]:
+    """Plan one of the whole clusters, at an effort; each plan is made once."""
+    made: dict[tuple[str, str], Plan] = {}
+
+    def plan(name: str, effort: str = "fixed") -> Plan:
+        if (name, effort) not in made:
+            made[name, effort] = make_plan(parse_design(CLUSTERS[name]), catalog, effort=effort)
+        return made[name, effort]
+
+    return plan
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
     """Compare text with a golden file, or rewrite the file under `--regen`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 
@@ -9,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from railplan import Catalog, parse_design
+from railplan import Catalog, Plan, parse_design
 from railplan.fabric.build import build_topology
 from railplan.fabric.topology import Topology
 from railplan.layouts.bom import bill_of_materials
@@ -17,6 +18,7 @@ from railplan.layouts.cables import cable
 from railplan.layouts.placement import place
 from railplan.layouts.pricing import link_price, links_by_kind, make_tariff, price, price_routes, whole_routes_m
 from railplan.layouts.routes import route_lengths
+from railplan.plan import with_pdus_for_racks
 from railplan.vendors.models import Price
 
 CASES = [("hgx-h100", 24, "quantum-ndr", ""), ("dgx-h100", 40, "quantum-ndr", ""), ("hgx-b300", 20, "spectrum-x", ", planes: 2"), ("hgx-b300", 80, "quantum-xdr", "")]
@@ -55,6 +57,20 @@ def test_a_price_is_what_the_bill_of_materials_comes_to(priced: Catalog, node: s
     bill = bill_of_materials(topology, cabling, priced).filter(pl.col("category").is_in(["module", "copper", "fibre"]))
     assert cost.money == pytest.approx(bill["total"].sum())
     assert cost.stuck == 0
+
+
+@pytest.mark.parametrize("name", ["ethernet", "infiniband", "mixed"])
+def test_so_is_the_price_of_all_fabrics_of_a_cluster(priced: Catalog, cluster_of: Callable[..., Plan], name: str) -> None:
+    design = cluster_of(name).design
+    topology = with_pdus_for_racks(design.model_copy(update={"cables": design.cables.model_copy(update={"spares_percent": 0.0})}), priced)
+    placement = place(topology, priced)
+    tariff = make_tariff(topology, priced, 60.0)
+    cost = price(topology, placement, tariff)
+    bill = bill_of_materials(topology, cable(topology, placement, priced), priced).filter(pl.col("category").is_in(["module", "copper", "fibre"]))
+    assert tariff.priced
+    assert cost.money == pytest.approx(bill["total"].sum())
+    assert cost.modules == bill.filter(pl.col("category") == "module")["quantity"].sum()
+    assert set(bill["fabric"]) == set(topology.fabrics)
 
 
 @pytest.mark.parametrize(("node", "count", "family", "more"), CASES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 from threading import Thread
@@ -12,10 +13,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from railplan import Catalog, DesignError, make_plan, parse_design
+from railplan import Catalog, DesignError, Plan, make_plan, parse_design
 from railplan.fabric.build import build_topology
 from railplan.fabric.topology import Topology
 from railplan.layouts import solver, solver_bound, solver_pods, solver_polish
+from railplan.layouts.arrangements import PRESETS
 from railplan.layouts.cables import cable
 from railplan.layouts.hall_bound import hall_bound
 from railplan.layouts.optimise import place_best
@@ -334,3 +336,50 @@ def test_make_plan_searches_when_it_is_asked_to(catalog: Catalog) -> None:
 def test_the_bound_by_spine_places_is_asked_only_where_the_most_switches_of_a_rack_are_a_rule(catalog: Catalog) -> None:
     assert solver.counts_hold(topology_of(catalog, 64))
     assert not solver.counts_hold(topology_of(catalog, 64, "placement: {power_groups: [{rows: [A], power_kw: 400}]}\nhall: {rows: [{name: A, racks: 40}]}\n"))
+
+
+def test_servers_stand_still_while_switches_of_all_fabrics_and_node_racks_are_searched(cluster_of: Callable[..., Plan]) -> None:
+    plan = cluster_of("infiniband", "quick")
+    found = plan.placement.solution
+    assert found is not None
+    assert check_placement(plan.topology, plan.placement) == []
+    assert found.arrangement == "search"
+    assert found.bound <= found.objective < min(v for v in found.baselines.values() if v is not None)
+    assert found.objective == plan.cabling.modules.height
+    before = cluster_of("infiniband")
+    is_server = plan.topology.devices["role"] == "server"
+    apart = {name: p.placement.places.filter(is_server).select("rack", "ru").rows() for name, p in (("fixed", before), ("search", plan))}
+    racks = [len({rack for rack, _ in places}) for places in apart.values()]
+    assert racks[0] == racks[1]
+    moved = plan.placement.places.select("rack", "ru").rows() != before.placement.places.select("rack", "ru").rows()
+    assert moved
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_fixed_arrangement_spreads_servers_over_as_many_racks_as_asked(catalog: Catalog, cluster_of: Callable[..., Plan], name: str) -> None:
+    topology = cluster_of("infiniband").topology
+    ground = survey(topology, catalog)
+    arranged = PRESETS[name](topology, ground.hall, ground.racks, ground.cap)
+    assert arranged is not None
+    assert check_placement(topology, assemble(topology, ground.hall, *arranged)) == []
+
+
+def test_racks_that_differ_spread_servers_too(catalog: Catalog) -> None:
+    hall = "hall: {rows: [{name: A, racks: 20}, {name: B, racks: 6, rack: rack-42u}]}\n"
+    servers = "servers: [{name: store, model: storage-appliance, count: 5, racks_at_least: 4}]\n"
+    others = "fabrics: {compute: {family: quantum-ndr}, oob: {serves: [bmc, management, switch-management], switch: nvidia-sn2201, spine_switch: nvidia-sn4600c}}\n"
+    topology = build_topology(parse_design("nodes: {model: dgx-h100, count: 24}\n" + others + hall + servers), catalog)
+    ground = survey(topology, catalog)
+    assert not ground.hall.plain
+    arranged = PRESETS["amid-su"](topology, ground.hall, ground.racks, ground.cap)
+    assert arranged is not None
+    assert check_placement(topology, assemble(topology, ground.hall, *arranged)) == []
+
+
+def test_pods_of_a_large_hall_are_searched_with_every_fabric(catalog: Catalog, monkeypatch: pytest.MonkeyPatch, cluster_of: Callable[..., Plan]) -> None:
+    monkeypatch.setitem(solver.SPOTS_MAX, "quick", 4)
+    topology = cluster_of("infiniband").topology
+    placement = place_best(topology, catalog, "quick")
+    assert placement.solution is not None
+    assert check_placement(topology, placement) == []
+    assert placement.solution.objective <= min(v for v in placement.solution.baselines.values() if v is not None)

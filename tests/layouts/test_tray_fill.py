@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 from railplan import Catalog, Plan, load_catalog, make_plan, parse_design
-from railplan.layouts.hall import Hall, tray_way_m
+from railplan.layouts.hall import Hall
+from railplan.layouts.routes import tray_way_m
 from railplan.layouts.shipped_halls import FOLDER
 from railplan.layouts.tables import TRAYS
 from railplan.layouts.thickness import bundle_mm, thickness_assumptions, thicknesses

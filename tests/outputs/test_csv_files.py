@@ -37,8 +37,10 @@ PROMISED = {
 Rows = dict[str, list[dict[str, str]]]
 
 
-@pytest.fixture(scope="module", params=PLANS, ids=lambda p: f"{p[0]}-{p[1]}-{p[2]}")
-def plan(request: pytest.FixtureRequest, plan_of: Callable[..., Plan]) -> Plan:
+@pytest.fixture(scope="module", params=[*PLANS, "ethernet", "infiniband", "mixed"], ids=lambda p: p if isinstance(p, str) else f"{p[0]}-{p[1]}-{p[2]}")
+def plan(request: pytest.FixtureRequest, plan_of: Callable[..., Plan], cluster_of: Callable[..., Plan]) -> Plan:
+    if isinstance(request.param, str):
+        return cluster_of(request.param)
     node, count, family, more = request.param
     return plan_of(node, count, family, **more)
 
@@ -117,10 +119,33 @@ def test_labels_are_unique_and_name_both_ends(rows: Rows) -> None:
     labels = rows["labels.csv"]
     assert len({r["text"] for r in labels}) == len(labels)
     assert all(r["text"] == f"{r['cable']} {r['near']} > {r['far']}" for r in labels)
-    place = {r["device"]: (r["rack"], int(r["ru"])) for r in rows["devices.csv"]}
-    for label in labels:
-        rack, unit = place[label["device"]]
-        assert label["near"].startswith(f"{rack}-U{unit:02d}-")
+    place = {r["device"]: f"{r['rack']}-U{int(r['ru']):02d}" if r["ru"] else f"{r['rack']}-{r['device']}" for r in rows["devices.csv"]}
+    assert all(label["near"].startswith(f"{place[label['device']]}-") for label in labels)
+    assert len({(r["near"], r["device"]) for r in labels}) == len({r["near"] for r in labels})
+
+
+def test_what_stands_beside_the_units_has_none(rows: Rows) -> None:
+    assert all((row["ru"] == "") == (row["height_ru"] == "0") for row in rows["devices.csv"])
+
+
+def test_rows_of_fabrics_other_than_compute_name_no_rail_plane_or_gpu(rows: Rows) -> None:
+    for name in ("cables.csv", "ports.csv"):
+        for row in rows[name]:
+            if row["fabric"] != "compute":
+                assert (row["rail"], row["plane"], row.get("gpu", "")) == ("", "", "")
+
+
+def test_every_switch_is_managed_by_its_own_port_and_every_pdu_by_its_socket(plan: Plan, rows: Rows) -> None:
+    if "oob" not in plan.topology.fabrics:
+        return
+    managed = {r["device"]: r["port"] for r in rows["ports.csv"] if r["fabric"] == "oob" and r["tier"] == "node-leaf" and not r["device"].startswith("oob")}
+    for row in rows["devices.csv"]:
+        if row["role"] in ("leaf", "spine") and row["fabric"] != "oob":
+            assert managed[row["device"]] == ("mgmt0" if row["model"] == "nvidia-qm9700" else "eth0")
+        if row["role"] == "pdu":
+            assert managed[row["device"]] == "NET"
+    bmcs = {r["device"] for r in rows["ports.csv"] if r["port"] in ("BMC", "BMC1")}
+    assert bmcs == {r["device"] for r in rows["devices.csv"] if r["role"] in ("node", "server", "ufm")}
 
 
 def test_every_physical_end_has_a_label(plan: Plan, rows: Rows) -> None:
@@ -141,8 +166,8 @@ def test_a_cable_that_is_not_split_wears_the_labels_of_its_row(rows: Rows) -> No
 
 
 def test_the_bill_counts_the_cables_of_the_list(rows: Rows) -> None:
-    listed = Counter((r["part"], r["length_m"]) for r in rows["cables.csv"])
-    billed = {(r["part"], r["length_m"]): int(r["quantity"]) for r in rows["bom.csv"] if r["category"] in ("copper", "fibre")}
+    listed = Counter((r["part"], r["length_m"], r["fabric"]) for r in rows["cables.csv"])
+    billed = {(r["part"], r["length_m"], r["fabric"]): int(r["quantity"]) for r in rows["bom.csv"] if r["category"] in ("copper", "fibre")}
     assert billed == dict(listed)
 
 
@@ -169,4 +194,4 @@ def test_the_port_map_walks_each_rack_from_the_top(plan: Plan) -> None:
     assert walk["rack"].rle().len() == walk["rack"].n_unique()
     assert walk["device"].rle().len() == walk["device"].n_unique()
     for rack in walk.partition_by("rack"):
-        assert rack["ru"].is_sorted(descending=True)
+        assert rack["ru"].fill_null(0).is_sorted(descending=True)

@@ -10,10 +10,10 @@ import polars as pl
 import pygraphviz
 import pytest
 
-from railplan import DesignError, Plan
+from railplan import Catalog, DesignError, Plan
 from railplan.outputs import FORMATS, render
 from railplan.outputs.air import air_json
-from railplan.outputs.links import links
+from railplan.outputs.links import device_word, links
 from railplan.outputs.ptm import quoted, topology_dot
 from railplan.outputs.sonic import device_neighbors
 
@@ -111,3 +111,24 @@ def test_names_are_escaped_in_json(plan: Plan) -> None:
     strange = 'gpü "x"\\'
     renamed = replace(plan, topology=replace(plan.topology, devices=plan.topology.devices.with_columns(pl.col("device").str.replace("gpu", strange, literal=True))))
     assert f"{strange}-001" in json.loads(air_json(renamed))["nodes"]
+
+
+def test_hosts_of_other_fabrics_are_named_after_their_port_and_what_is_mute_keeps_its_own(cluster_of: Callable[..., Plan]) -> None:
+    table = links(cluster_of("ethernet")).filter((pl.col("fabric") != "compute") & pl.col("a_host"))
+    names = dict(table.select("a_port", "a_interface").unique().iter_rows())
+    assert names == {"BF3 P1": "eth_bf3_p1", "BF3 P2": "eth_bf3_p2", "LAN1": "eth_lan1", "BMC": "BMC", "NET": "NET"}
+    assert set(table.filter("a_mute")["a_port"]) == {"BMC", "NET"}
+
+
+def test_no_port_of_the_catalog_gets_a_name_too_long_for_linux(catalog: Catalog) -> None:
+    for node in catalog.nodes.values():
+        names = ["eth_" + device_word(port.label) for port in node.ports if port.use not in ("compute", "bmc")]
+        assert len(set(names)) == len(names)
+        assert max(map(len, names), default=0) <= 15
+
+
+def test_every_ethernet_fabric_stands_in_topology_dot_beside_an_infiniband_one(cluster_of: Callable[..., Plan]) -> None:
+    graph = pygraphviz.AGraph(string=topology_dot(cluster_of("infiniband")))
+    joined = {end for edge in graph.edges() for end in edge}
+    assert {"inb-leaf-01a", "oob-leaf-01a", "leaf-su0-r0"} <= joined  # the last by its management port
+    assert not [edge for edge in graph.edges() if "BMC" in edge.attr["headport"]]

@@ -31,7 +31,7 @@ COLUMNS = {
     "06-devices": "name,role,manufacturer,device_type,status,site,rack,position,face",
     "07-cables": "side_a_site,side_a_device,side_a_type,side_a_name,side_b_site,side_b_device,side_b_type,side_b_name,type,status,label,color,length,length_unit",
 }
-CABLE_TYPES = {"dac-passive", "dac-active", "aoc", "mmf-om3", "mmf-om4", "smf-os2"}
+CABLE_TYPES = {"dac-passive", "dac-active", "cat6a", "aoc", "mmf-om3", "mmf-om4", "smf-os2"}
 INTERFACE_TYPES = {
     *("1000base-t", "10gbase-t", "10gbase-x-sfpp", "25gbase-x-sfp28", "100gbase-x-qsfp28", "100gbase-x-qsfpdd", "200gbase-x-qsfp56", "200gbase-x-qsfpdd"),
     *("400gbase-x-qsfp112", "400gbase-x-qsfpdd", "400gbase-x-osfp", "800gbase-x-osfp", "800gbase-x-qsfpdd", "1.6tbase-x-osfp1600", "1.6tbase-x-qsfpdd1600"),
@@ -40,8 +40,10 @@ INTERFACE_TYPES = {
 """Types of NetBox 4.6 that may be written."""
 
 
-@pytest.fixture(scope="module", params=PLANS, ids=lambda p: f"{p[0]}-{p[1]}-{p[2]}")
-def plan(request: pytest.FixtureRequest, plan_of: Callable[..., Plan]) -> Plan:
+@pytest.fixture(scope="module", params=[*PLANS, "ethernet", "infiniband", "mixed"], ids=lambda p: p if isinstance(p, str) else f"{p[0]}-{p[1]}-{p[2]}")
+def plan(request: pytest.FixtureRequest, plan_of: Callable[..., Plan], cluster_of: Callable[..., Plan]) -> Plan:
+    if isinstance(request.param, str):
+        return cluster_of(request.param)
     node, count, family, more = request.param
     return plan_of(node, count, family, **more)
 
@@ -93,7 +95,7 @@ def test_every_reference_resolves(archive: dict[str, bytes]) -> None:
 
 
 def test_devices_and_racks_come_back(plan: Plan, archive: dict[str, bytes]) -> None:
-    wanted = tables.devices(plan).select("device", "role", "model", "rack", pl.col("ru").cast(pl.String)).rows()
+    wanted = tables.devices(plan).select("device", "role", "model", "rack", pl.col("ru").cast(pl.String).fill_null("")).rows()
     assert [(r["name"], r["role"], r["device_type"], r["rack"], r["position"]) for r in rows(archive, "06")] == wanted
     heights = {t["model"]: t["u_height"] for t in types(archive).values()}
     assert all(heights[model] == height for model, height in tables.devices(plan).select("model", "height_ru").iter_rows())
@@ -147,3 +149,16 @@ def test_a_port_slower_than_any_type_of_its_cage_takes_the_next_faster() -> None
     assert interface_type("osfp224", 800, True) == "infiniband-xdr"
     assert interface_type("cpo", 800, False) == "other"
     assert {t for speeds in ETHERNET.values() for t in speeds.values()} | set(INFINIBAND.values()) <= INTERFACE_TYPES
+
+
+def test_what_takes_no_unit_has_neither_position_nor_face(cluster_of: Callable[..., Plan]) -> None:
+    table = netbox.devices(cluster_of("ethernet"))
+    assert set(table.filter(pl.col("role") == "pdu").select("position", "face").rows()) == {(None, None)}
+    assert table.filter(pl.col("role") != "pdu").select("position", "face").null_count().row(0) == (0, 0)
+
+
+def test_ports_of_an_infiniband_node_on_ethernet_fabrics_are_ethernet_ports(cluster_of: Callable[..., Plan]) -> None:
+    ports = {p["name"]: p["type"] for t in netbox.device_types(cluster_of("infiniband")) if t["model"] == "dgx-h100" for p in t["interfaces"]}
+    assert ports["BMC"] == ports["LAN"] == "1000base-t"
+    assert ports["OSFP1P1"] == ports["Slot1 P1"] == "infiniband-ndr"
+    assert not ports["Slot3 P1"].startswith("infiniband")
