@@ -20,7 +20,7 @@ from .placement import Placement
 from .tables import BUNDLES
 from .thickness import Thickness, bundle_mm, thicknesses
 from .tray_segments import stretches
-from .ways import CableWays
+from .ways import CableWays, first_of
 
 DIGITS = 4
 """Of a bundle's number, and more where there are more."""
@@ -42,24 +42,22 @@ def bundle(topology: Topology, placement: Placement, cabling: Cabling, catalog: 
 def _numbers(way: Ints, optical: np.ndarray, most: tuple[int, int]) -> Ints:
     """Bundle of every cable, -1 for none: ways in their order, copper first, groups beyond the largest bundle split evenly."""
     moving = np.flatnonzero(way >= 0)
-    group = np.unique(way[moving] * 2 + optical[moving], return_inverse=True)[1]
-    order = np.argsort(group, kind="stable")
+    group = way[moving] * 2 + optical[moving]
     size = np.bincount(group)
+    pieces = -(-size // np.where(np.arange(len(size)) % 2, most[1], most[0]))
     rank = np.empty(len(group), np.int64)
-    rank[order] = np.arange(len(group)) - np.repeat(np.cumsum(size) - size, size)
-    pieces = -(-size[group] // np.where(optical[moving], most[1], most[0]))
-    piece = rank * pieces // size[group]
-    _, at, count = np.unique(group * (len(group) + 1) + piece, return_inverse=True, return_counts=True)
-    real = count > 1
+    rank[np.argsort(group, kind="stable")] = np.arange(len(group)) - np.repeat(np.cumsum(size) - size, size)
+    piece = (np.cumsum(pieces) - pieces)[group] + rank * pieces[group] // size[group]
+    real = np.bincount(piece) > 1
     number = np.full(len(way), -1)
-    number[moving] = np.where(real, np.cumsum(real) - 1, -1)[at]
+    number[moving] = np.where(real, np.cumsum(real) - 1, -1)[piece]
     return number
 
 
 def _table(hall: Hall, cables: pl.DataFrame, number: Ints, names: list[str], parts: Mapping[str, Thickness], ways: CableWays) -> pl.DataFrame:
     """Lay out table BUNDLES."""
     alike = ("number", "part", "kind", "length_m")
-    sold = cables.with_columns(pl.Series("number", number)).filter(pl.col("number") >= 0).group_by(alike).len("count")
+    sold = cables.select(pl.Series("number", number), *alike[1:]).filter(pl.col("number") >= 0).group_by(alike).len("count")
     schema = {"part": pl.String, "diameter_mm": pl.Float64, "kg_per_m": pl.Float64}
     figures = pl.DataFrame([(model, t.diameter_mm, t.weight_kg_per_m) for model, t in parts.items()], schema=schema, orient="row")
     weight = pl.col("count") * pl.col("length_m") * pl.col("kg_per_m")
@@ -91,10 +89,7 @@ def _summed(kinds: tuple[tuple[float, int], ...]) -> dict[float, int]:
 
 def _ends_and_trays(hall: Hall, number: Ints, bundles: int, ways: CableWays) -> dict[str, list[str]]:
     """Racks at both ends of every bundle and the trays between them, as its first cable has them."""
-    first = np.unique(number[number >= 0], return_index=True)[1]
-    cable = np.flatnonzero(number >= 0)[first]
-    rows = np.flatnonzero(np.isin(ways.cable, cable))
-    rows = rows[np.argsort(number[ways.cable[rows]], kind="stable")]
+    rows = ways.rows_of(first_of(number))
     low, high, forward = ways.low[rows], ways.high[rows], ways.forward[rows]
     trays = _trays(hall, low, high)
     racks = hall.positions["rack"].to_list()

@@ -35,11 +35,22 @@ class CableWays:
     @property
     def pairs(self) -> tuple[Ints, Ints, Ints]:
         """(way, low, high): the pairs of every way, once each, sorted by way."""
-        way = self.way[self.cable]
-        first = np.unique(way, return_index=True)[1]
-        own = np.flatnonzero(np.isin(self.cable, self.cable[first]))
-        own = own[np.argsort(way[own], kind="stable")]
-        return way[own], self.low[own], self.high[own]
+        own = self.rows_of(first_of(self.way))
+        return self.way[self.cable[own]], self.low[own], self.high[own]
+
+    def rows_of(self, cables: Ints) -> Ints:
+        """Rows of the pairs of these cables, cable by cable in the order given."""
+        begin, end = np.searchsorted(self.cable, cables), np.searchsorted(self.cable, cables, side="right")
+        count = end - begin
+        return np.repeat(begin - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
+
+
+def first_of(number: Ints) -> Ints:
+    """Where each number from 0 on stands first; all of them do, and what is below 0 is left out."""
+    real = np.flatnonzero(number >= 0)[::-1]
+    first = np.zeros(int(number.max(initial=-1)) + 1, np.int64)
+    first[number[real]] = real
+    return first
 
 
 def cable_ways(topology: Topology, placement: Placement, cabling: Cabling) -> CableWays:

@@ -100,7 +100,7 @@ def _run(words: str, run: Sequence[Spot], side: int) -> list[str]:
     deep = run[0].size[1]
     room = run[-1].at[0] + run[-1].size[0] - run[0].at[0] - 4
     lines = [words] if text_width(words, 10) <= room else words.split(" + ")
-    if max(text_width(w, 5) for w in lines) > room or deep < (20, 66)[len(lines) > 1]:  # two lines need room beside what lies in the tray
+    if max(text_width(w, 5) for w in lines) > room or deep < (66 if len(lines) > 1 else 20):  # two lines need room beside what lies in the tray
         lines = ["net"] if run[0].kind == "network" and text_width("net", 5) <= room else []
     x, y = run[0].at[0] + room / 2 + 2, run[0].at[1] + deep / 2 - side * deep * 0.27 + 4 - 6 * (len(lines) - 1)
     parts = []
