@@ -70,7 +70,9 @@ def _of_folder(folder: Path) -> list[Given]:
     if not path.is_file():
         raise DesignError([Problem("keep", str(folder), "holds no devices.csv", "the places of an earlier plan are read from it", "name the folder of a plan")])
     try:
-        table = pl.read_csv(path, infer_schema=False).select("device", "rack", pl.col("ru").cast(pl.Int64).fill_null(1))
+        rows = pl.read_csv(path, infer_schema=False)
+        beside = pl.col("height_ru") == "0" if "height_ru" in rows.columns else pl.lit(False)  # such devices take no unit and have none
+        table = rows.select("device", "rack", pl.when(beside).then(1).otherwise(pl.col("ru").cast(pl.Int64)).alias("ru"))
     except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
         raise DesignError([Problem("keep", str(path), "can't be read as the devices of a plan", str(error).splitlines()[0], "name the folder of a plan")]) from None
     if sum(table.null_count().row(0)):

@@ -65,7 +65,7 @@ def test_so_is_the_price_of_all_fabrics_of_a_cluster(priced: Catalog, cluster_of
     topology = with_pdus_for_racks(design.model_copy(update={"cables": design.cables.model_copy(update={"spares_percent": 0.0})}), priced)
     placement = place(topology, priced)
     tariff = make_tariff(topology, priced, 60.0)
-    cost = price(topology, placement, tariff)
+    cost = price_routes(tariff, whole_routes_m(topology, placement), today=True)
     bill = bill_of_materials(topology, cable(topology, placement, priced), priced).filter(pl.col("category").is_in(["module", "copper", "fibre"]))
     assert tariff.priced
     assert cost.money == pytest.approx(bill["total"].sum())

@@ -33,6 +33,8 @@ FOUND: dict[str, Any] = {
     "kept": 0,
     "interrupted": False,
     "bound_with_these_spine_places": 0.0,
+    "pods_together": None,
+    "pods_anywhere": 319510.0,
     "baselines": {"end-of-row": 433088.0, "mid-row": 390056.0, "switch-per-rack": None, "amid-su": 368512.0},
     "links_by_kind": {"node-leaf": {"mmf": 12, "dac": 500}, "leaf-spine": {"acc": 512}},
 }
@@ -154,3 +156,10 @@ def test_a_growing_plan_says_both_prices(catalog: Catalog) -> None:
     assert facts["objective_today"] == plan.cabling.modules.height
     assert f"{facts['objective']:,.0f} modules when grown ({facts['objective_today']:,.0f} today)" in printed(plan)
     assert ("of them for links of today", facts["objective_today"], "modules") in placement_rows(facts)
+
+
+def test_racks_of_an_su_together_are_priced_beside_scattered_ones() -> None:
+    both = {**FOUND, "pods_together": 322000.0}
+    assert "; the racks of every SU together 322,000, scattered 319,510" in placement_lines(both)[0]
+    assert ("Racks of every SU together", 322000, "USD") in placement_rows(both)
+    assert "together" not in placement_lines({**FOUND, "pods_together": 319510.0})[0]
