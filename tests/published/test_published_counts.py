@@ -23,8 +23,8 @@ from railplan.vendors.catalog import load_catalog
 from railplan.vendors.models import Node
 
 CASES = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text())
-BUILT = [case for case in CASES if "refused" not in case["expected"]]
-REFUSED = [case for case in CASES if "refused" in case["expected"]]
+BUILT = [case for case in CASES if "expected" in case and "refused" not in case["expected"]]
+REFUSED = [case for case in CASES if "expected" in case and "refused" in case["expected"]]
 
 
 def devices(topology: Topology, role: str) -> pl.DataFrame:
