@@ -99,6 +99,10 @@ class Packer:
         """Bandwidth of the fullest leaf of the group."""
         return int((self.counts(begin, end) * np.array([k.gbps for k in self.kinds])).sum(axis=1).max(initial=0))
 
+    def total_gbps(self) -> Fraction:
+        """Bandwidth of all sockets of all clients."""
+        return Fraction(sum(int(count) * kind.gbps for count, kind in zip(self.sums[-1].sum(axis=0), self.kinds, strict=True)))
+
     def ports(self, begin: int, end: int, up: PortKind, uplinks: int) -> list[Assignment] | None:
         """Ports of each leaf of the group; None when one of them has too few."""
         found = []
@@ -164,7 +168,7 @@ def size_access(name: str, spec: AccessSpec, leaf: Switch, spine: Switch, above:
     alone = packer.pack(up, lambda begin, end: peers)
     if alone and len(alone) == 1 and not spec.spines:
         return _within(access(alone, peers), spec, at, leaf, packer)
-    return _within(_with_spines(packer, up, spine, access), spec, at, leaf, packer)
+    return _within(_with_spines(packer, up, spine, access), spec, at, leaf, packer, f"; two tiers end at {port_count(spine, up)} leaves, each of which needs a port of every spine")
 
 
 def _in_turn(clients: Sequence[Client], sides: int) -> list[Client]:
@@ -180,8 +184,11 @@ def _with_spines(packer: Packer, up: PortKind, spine: Switch, access: Callable[[
     def needed(begin: int, end: int) -> int:
         return math.ceil(Fraction(packer.down_gbps(begin, end), up.gbps) / spec.oversubscription)
 
-    top = port_count(packer.leaf, up)
-    for spines in [spec.spines] if spec.spines else range(1, top + 1):
+    least = packer.pack(up, lambda begin, end: max(1, needed(begin, end)))
+    if not least or len(least) * packer.sides > radix:
+        return None
+    fewest = max(1, math.ceil(packer.total_gbps() / spec.oversubscription / up.gbps / radix))
+    for spines in [spec.spines] if spec.spines else range(fewest, port_count(packer.leaf, up) + 1):
         groups = packer.pack(up, lambda begin, end, d=spines: multiple(max(1, needed(begin, end)), d))  # type: ignore[misc]
         if not groups:
             continue
@@ -193,15 +200,15 @@ def _with_spines(packer: Packer, up: PortKind, spine: Switch, access: Callable[[
     return None
 
 
-def _within(found: Access | None, spec: AccessSpec, at: str, leaf: Switch, packer: Packer) -> tuple[Access | None, list[Problem]]:
+def _within(found: Access | None, spec: AccessSpec, at: str, leaf: Switch, packer: Packer, end: str = "") -> tuple[Access | None, list[Problem]]:
     """The fabric, or the reason why there is none or why it is too large."""
     ports = sum(len(c.sockets) for c in packer.clients)
     if found is None:
         offers = ", ".join(f"{port_count(leaf, k)} of {k}" for k in packer.kinds)
         asked = f"with {spec.spines} spines " if spec.spines else ""
         what = f"{ports:,} ports of {len(packer.clients):,} clients cannot be carried {asked}by leaves of {leaf.model}"
-        why = f"it has {offers}, uplinks included; spines must share the uplinks of every leaf evenly"
-        return None, [Problem("access-size", at, what, why, "allow a higher oversubscription, another number of spines, fewer clients on a leaf, or a switch with more ports")]
+        why = f"it has {offers}, uplinks included; spines must share the uplinks of every leaf evenly{end}"
+        return None, [Problem("access-size", at, what, why, "allow a higher oversubscription, another number of spines, switches with more ports, or hang the leaves on another fabric by uplinks")]
     if spec.leaves_max is not None and found.leaves > spec.leaves_max:
         sockets = sorted({(k.gbps, sum(s.kind == k for c in packer.clients for s in c.sockets)) for k in packer.kinds}, reverse=True)
         what = f"{ports:,} ports ({', '.join(f'{n:,} at {g}G' for g, n in sockets)}) need {found.leaves} leaves of {leaf.model}, {spec.leaves_max} are allowed"

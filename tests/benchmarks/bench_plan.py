@@ -14,11 +14,14 @@ REPEATS = 2
 IMPORTS = "import polars, pydantic, yaml, numpy, scipy.sparse.csgraph, ortools.graph.python.max_flow"
 B300 = ["--node", "hgx-b300", "--family", "spectrum-x", "--planes", "2"]
 CSV = ["--only", "csv"]
+CLUSTER = Path(__file__).parents[2] / "examples" / "cluster-288.yaml"
+"""Servers, PDUs, north-south and out-of-band fabrics too, with every output."""
 CASES: list[tuple[str, list[str], float, int]] = [
     ("--help", ["--help"], 0.3, 100),
     ("1,024 GPUs, every output", ["plan", "--nodes", "128", *B300, "-o", "{dir}"], 5.0, 400),
     ("1,024 GPUs, tables alone", ["plan", "--nodes", "128", *B300, *CSV, "-o", "{dir}"], 1.5, 400),
     ("2,304 GPUs, every output", ["plan", "--nodes", "288", *B300, "-o", "{dir}"], 8.0, 800),
+    ("2,304 GPUs, whole cluster", ["plan", str(CLUSTER), "-o", "{dir}"], 15.0, 800),
     ("4,096 GPUs, tables alone", ["plan", "--nodes", "512", *B300, *CSV, "-o", "{dir}"], 3.0, 2000),
     ("16,384 GPUs, tables alone", ["plan", "--nodes", "2048", *B300, *CSV, "-o", "{dir}"], 3.0, 2000),
     ("32,768 GPUs, tables alone", ["plan", "--nodes", "4096", *B300, *CSV, "-o", "{dir}"], 8.0, 3000),
@@ -42,7 +45,8 @@ def measure(command: list[str]) -> tuple[float, float, int]:
                 sys.exit(f"{' '.join(full)} failed")
             best, peak = min(best, seconds), max(peak, usage.ru_maxrss / 1024)
             if (target / "summary.json").exists():
-                links = sum(json.loads((target / "summary.json").read_text())["fabrics"]["compute"]["links"].values())
+                fabrics = json.loads((target / "summary.json").read_text())["fabrics"]
+                links = sum(sum(fabric["links"].values()) for fabric in fabrics.values())
     return best, peak, links
 
 

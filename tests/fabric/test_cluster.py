@@ -224,3 +224,15 @@ def test_clients_with_one_port_take_turns_on_the_leaves_of_a_pair() -> None:
     single_gbps = 13 * 400
     assert links(topology, "front", "inter-switch")["gbps"].sum() >= single_gbps / 2
     assert [p for p in check_fabric(topology) if p.level == "error"] == []
+
+
+def test_more_leaves_than_a_spine_has_ports_are_refused_with_the_number() -> None:
+    """64 leaves of 48 ports end at 3,072; a spine has 64 ports."""
+    nodes = 3080
+    (found,) = refused(nodes=nodes, servers="[]", others=OOB.replace("bmc, management, switch-management", "bmc"))
+    assert found.rule == "access-size"
+    assert f"{nodes:,} ports" in found.what
+    assert "two tiers end at 64 leaves" in found.why
+    assert "uplinks" in found.fix
+    fits = cluster(nodes=3072, servers="[]", others=OOB.replace("bmc, management, switch-management", "bmc"))
+    assert fits.devices.filter((pl.col("fabric") == "oob") & (pl.col("role") == "leaf")).height == 64

