@@ -12,7 +12,6 @@ from ..fabric.topology import Topology
 from ..problems import DesignError, Problem, did_you_mean
 from .hall import Hall, Ints, Mask
 
-
 STANDING = ("server", "pdu")
 """Roles that no search moves: servers stay where an arrangement stands them, PDUs are dealt out to the racks in use."""
 
