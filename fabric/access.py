@@ -208,7 +208,8 @@ def _within(found: Access | None, spec: AccessSpec, at: str, leaf: Switch, packe
         asked = f"with {spec.spines} spines " if spec.spines else ""
         what = f"{ports:,} ports of {len(packer.clients):,} clients cannot be carried {asked}by leaves of {leaf.model}"
         why = f"it has {offers}, uplinks included; spines must share the uplinks of every leaf evenly{end}"
-        return None, [Problem("access-size", at, what, why, "allow a higher oversubscription, another number of spines, switches with more ports, or hang the leaves on another fabric by uplinks")]
+        fix = "allow a higher oversubscription, another number of spines, switches with more ports, or hang the leaves on another fabric by uplinks"
+        return None, [Problem("access-size", at, what, why, fix)]
     if spec.leaves_max is not None and found.leaves > spec.leaves_max:
         sockets = sorted({(k.gbps, sum(s.kind == k for c in packer.clients for s in c.sockets)) for k in packer.kinds}, reverse=True)
         what = f"{ports:,} ports ({', '.join(f'{n:,} at {g}G' for g, n in sockets)}) need {found.leaves} leaves of {leaf.model}, {spec.leaves_max} are allowed"

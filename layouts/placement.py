@@ -205,7 +205,7 @@ def racks_of(topology: Topology, spots: pl.DataFrame, places: pl.DataFrame) -> p
             used_ru=(pl.col("height_ru") * here).sum(),
             power_w=(pl.col("power_w") * here).sum().round(6),
             weight_kg=(pl.col("weight_kg") * here).sum().round(6),
-            reserved=~pl.col("present").any(),
+            reserved=~(pl.col("present") & (pl.col("role") != "pdu")).any(),
         )
         .sort("rack_no")
     )

@@ -48,7 +48,7 @@ RACKS: dict[str, pl.DataType] = {
     "power_w": pl.Float64(),
     "weight_kg": pl.Float64(),
     "height_ru": pl.Int32(),  # units the rack has
-    "reserved": pl.Boolean(),  # only future devices stand in it
+    "reserved": pl.Boolean(),  # only future devices stand in it, PDUs aside
     "type": pl.String(),  # rack type of the catalog
 }
 

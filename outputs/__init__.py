@@ -75,6 +75,7 @@ FORMATS: Mapping[str, Format] = {
     "netbox": Format(("netbox.zip",), _writer("netbox"), by_default=False, rails_alone=False),
     "p2p": Format(("point-to-point.xlsx",), _writer("point_to_point"), by_default=False, rails_alone=False),
     "fabric": Format(("fabric.dot", "fabric.svg"), _writer("fabric_picture")),
+    "fabrics": Format(("fabrics.svg",), _writer("cluster_picture"), rails_alone=False),
     "racks": Format(("racks.svg",), _writer("rack_picture"), rails_alone=False),
     "hall": Format(("hall.svg",), _writer("hall_picture"), rails_alone=False),
 }

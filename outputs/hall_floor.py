@@ -30,13 +30,15 @@ class Spot:
     position: int
     at: Point
     kind: str
-    """node, network, reserved, blocked or free."""
+    """node, network, server, reserved, blocked or free."""
     size: Point
     """Width and depth in pixels."""
     type: str
     """Rack type and its units, where racks of the hall differ."""
     roles: str = ""
     pods: tuple[int, ...] = ()
+    fabrics: tuple[str, ...] = ()
+    """Of the switches that stand there, where the plan has several."""
 
 
 @dataclass(frozen=True)

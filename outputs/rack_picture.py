@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from ..fabric.tables import SWITCHES
 from . import DEFAULTS, Options
-from .svg import FAINT, INK, MARGIN, ROLE_COLOURS, RULE, Point, header, ink_on, legend, page, plural, rect, spans, text, text_width, wrap
+from .cluster_colours import fabric_colours, fill_of, server_racks, words_of
+from .svg import FAINT, INK, MARGIN, RULE, Point, header, ink_on, legend, page, plural, rect, spans, text, text_width, wrap
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -47,8 +49,9 @@ def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
     title = f"{plan.design.name}: racks"
     facts = _facts(plan, kinds)
     parts, y = header(title, facts, width)
-    roles = [role for role in ROLE_WORDS if any(d["role"] == role for kind in kinds for d in kind.devices)]
-    entries = [(ROLE_COLOURS[role], ROLE_WORDS[role]) for role in roles]
+    colours = fabric_colours(plan.topology.fabrics)
+    drawn_kinds = {_kind(d): None for kind in kinds for d in kind.devices}
+    entries = list(dict.fromkeys((fill_of(kind, colours), words_of(kind, plan, ROLE_WORDS)) for kind in sorted(drawn_kinds, key=lambda k: _legend_order(k, colours))))
     if not plan.topology.devices["present"].all():
         entries.append(("url(#later)", "room kept for growth"))
     drawn, high = legend((MARGIN, y), entries, width)
@@ -62,7 +65,7 @@ def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
             y += 14
         units = max(kind.racks[0]["height_ru"] for kind in shelf)
         for column, kind in enumerate(shelf):
-            parts += _rack(kind, (MARGIN + column * (GUTTER + WIDTH + GAP) + GUTTER, y), units)
+            parts += _rack(kind, colours, (MARGIN + column * (GUTTER + WIDTH + GAP) + GUTTER, y), units)
         y += units * UNIT + 92
     if folded:
         drawn, y = _list(kinds, y, width)
@@ -71,22 +74,23 @@ def files(plan: Plan, options: Options = DEFAULTS) -> dict[str, bytes]:
 
 
 def _devices(plan: Plan) -> pl.DataFrame:
-    """Return every device with its place: rack, ru, height_ru, device, role, model, present."""
-    return plan.placement.places.select("rack", "ru", "height_ru").hstack(plan.topology.devices.select("device", "role", "model", "present"))
+    """Return every device with its place: rack, ru, height_ru, device, role, fabric, profile, model, present."""
+    columns = ("device", "role", pl.when(pl.col("role").is_in(SWITCHES)).then(pl.col("fabric")).otherwise(pl.lit("")), "profile", "model", "present")
+    return plan.placement.places.select("rack", "ru", "height_ru").hstack(plan.topology.devices.select(columns))
 
 
 def _kinds(plan: Plan) -> list[Kind]:
     """Racks in hall order, each its own kind; in large halls racks filled alike together, network racks only when they are many."""
     racks = plan.placement.racks.to_dicts()
     inside: dict[str, list[Row]] = {rack["rack"]: [] for rack in racks}
-    for device in _devices(plan).sort("rack", "ru", descending=[False, True]).iter_rows(named=True):
+    for device in _devices(plan).sort("rack", "ru", "height_ru", "device", descending=[False, True, True, False]).iter_rows(named=True):
         inside[device["rack"]].append(device)
     fold_network = sum(rack["role"] == "network" for rack in racks) > NETWORK_MAX
     alike: dict[tuple[object, ...], list[Row]] = {}
     for rack in racks:
         key: tuple[object, ...] = (rack["rack"],)
         if len(racks) > RACKS_MAX and (rack["role"] == "node" or fold_network):
-            key = (rack["role"], rack["type"], rack["height_ru"], *((d["ru"], d["height_ru"], d["role"], d["model"], d["present"]) for d in inside[rack["rack"]]))
+            key = (rack["role"], rack["type"], rack["height_ru"], *((d["ru"], d["height_ru"], d["role"], d["fabric"], d["model"], d["present"]) for d in inside[rack["rack"]]))
         alike.setdefault(key, []).append(rack)
     return [Kind(tuple(members), tuple(inside[members[0]["rack"]])) for members in alike.values()]
 
@@ -105,9 +109,13 @@ def _lines(kinds: Sequence[Kind], folded: bool) -> list[list[Kind]]:
 def _facts(plan: Plan, kinds: Sequence[Kind]) -> list[str]:
     racks = plan.placement.racks
     built = racks.filter(~pl.col("reserved"))
-    node, network = (int((built["role"] == role).sum()) for role in ("node", "network"))
-    later = racks.height - built.height
-    count = f"{plural(racks.height, 'rack')}: {node:,} with nodes, {network:,} with network only" + (f", {later:,} reserved for growth" if later else "")
+    node, servers = int((built["role"] == "node").sum()), len(set(built["rack"]) & server_racks(plan))
+    later, network = racks.height - built.height, built.height - node - servers
+    count = (
+        f"{plural(racks.height, 'rack')}: {node:,} with nodes, {network:,} with network only"
+        + (f", {servers:,} with servers only" if servers else "")
+        + (f", {later:,} reserved for growth" if later else "")
+    )
     load = f"{racks['power_w'].sum() / 1000:,.1f} kW and {racks['weight_kg'].sum():,.0f} kg in all; {_may_hold(plan)}."
     drawn = f" {len(kinds):,} drawn, the {racks.height - len(kinds):,} others are filled like one of them: see the list below." if len(kinds) < racks.height else " All drawn."
     return [f"{count}.{drawn}", load + " Units count from 1 at the bottom; power is the highest draw."]
@@ -124,7 +132,7 @@ def _may_hold(plan: Plan) -> str:
     return f"a rack may hold {most[0][1]}" if len(most) == 1 else "racks may hold " + "; ".join(f"{model} {words}" for model, words in most)
 
 
-def _rack(kind: Kind, at: Point, units_of_shelf: int) -> list[str]:
+def _rack(kind: Kind, colours: dict[str, str], at: Point, units_of_shelf: int) -> list[str]:
     """Draw one rack with its foot on the shelf's floor, unit numbers to its left and its figures below."""
     rack = kind.racks[0]
     units = rack["height_ru"]
@@ -138,7 +146,8 @@ def _rack(kind: Kind, at: Point, units_of_shelf: int) -> list[str]:
         if unit > 1:
             parts.append(f'<path d="M{x:g} {y:g}h{WIDTH:g}" stroke="#dedede" stroke-width="0.5"/>')
     for device in kind.devices:
-        parts += _device(device, x, floor)
+        parts += _device(device, colours, x, floor) if device["height_ru"] else []
+    parts += _strips([device for device in kind.devices if not device["height_ru"]], colours, x, floor, high)
     used, kilowatts, kilograms = rack["used_ru"], float(rack["power_w"]) / 1000, float(rack["weight_kg"])
     middle, name = x + WIDTH / 2, rack["rack"]
     parts.append(text((middle, floor + 18), name, 14, anchor="middle", bold=True, width=WIDTH))
@@ -150,13 +159,15 @@ def _rack(kind: Kind, at: Point, units_of_shelf: int) -> list[str]:
     return parts
 
 
-def _device(device: Row, x: float, floor: float) -> list[str]:
+def _device(device: Row, colours: dict[str, str], x: float, floor: float) -> list[str]:
     ru, height = device["ru"], device["height_ru"]
     role, name, present = device["role"], device["device"], device["present"]
     top, high = floor - (ru - 1 + height) * UNIT, height * UNIT
-    fill = ROLE_COLOURS[role] if present else "url(#later)"
-    ink = ink_on(ROLE_COLOURS[role]) if present else INK
-    words = f"{name}, {ROLE_WORDS[role]} {device['model']}, U{ru}" + (f"-{ru + height - 1}" if height > 1 else "") + ("" if present else ", later")
+    own = fill_of(_kind(device), colours)
+    fill = own if present else "url(#later)"
+    ink = ink_on(own) if present else INK
+    of = f" of {device['fabric']}" if device["fabric"] and len(colours) > 1 else ""
+    words = f"{name}, {ROLE_WORDS[role]}{of} {device['model']}, U{ru}" + (f"-{ru + height - 1}" if height > 1 else "") + ("" if present else ", later")
     parts = [rect((x + 3, top + 0.75), (WIDTH - 6, high - 1.5), fill, stroke=INK if present else FAINT, thick=0.75, radius=2, dash="" if present else "3 2", hover=words)]
     middle, size = x + WIDTH / 2, 9 if height == 1 else 10 if height == 2 else 12
     y = top + high / 2 + size * 0.36
@@ -166,6 +177,30 @@ def _device(device: Row, x: float, floor: float) -> list[str]:
         y -= 6
     parts.append(text((middle, y), name, size, anchor="middle", colour=ink, bold=height > 2, width=WIDTH - 14))
     return parts
+
+
+def _strips(devices: Sequence[Row], colours: dict[str, str], x: float, floor: float, high: float) -> list[str]:
+    """Draw what takes no unit, such as PDUs, as strips in the sides of the rack: left, right, left again."""
+    parts = []
+    for number, device in enumerate(devices):
+        inward = 3.0 * (number // 2)
+        left = x - 1 + inward if number % 2 == 0 else x + WIDTH - 2 - inward
+        fill = fill_of(_kind(device), colours) if device["present"] else "url(#later)"
+        parts.append(rect((left, floor - high + 4), (3, high - 8), fill, stroke=INK, thick=0.4, hover=f"{device['device']}, {ROLE_WORDS[device['role']]} {device['model']}"))
+    return parts
+
+
+def _kind(device: Row) -> tuple[str, str, str]:
+    """Role, fabric and, of a server, its profile: what its colour goes by."""
+    return device["role"], device["fabric"], device["profile"] if device["role"] == "server" else ""
+
+
+def _legend_order(kind: tuple[str, str, str], colours: dict[str, str]) -> tuple[int, int, int, str]:
+    """Nodes, switches fabric by fabric, servers, PDUs; with one fabric as roles go."""
+    role, fabric, profile = kind
+    roles = list(ROLE_WORDS)
+    switch = role in SWITCHES
+    return (0 if role == "node" else 1 if switch else 2, list(colours).index(fabric) if switch else 0, roles.index(role), profile)
 
 
 def _list(kinds: Sequence[Kind], y: float, width: float) -> tuple[list[str], float]:

@@ -19,6 +19,10 @@ GREY = "#999999"
 
 ROLE_COLOURS = {"node": "#cfe8f8", "leaf": ORANGE, "spine": BLUE, "core": PURPLE, "ufm": GREEN, "server": YELLOW, "pdu": GREY}
 RAIL_COLOURS = (ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE, GREY)
+FABRIC_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY, GREY)
+"""Fabrics in the design's order, compute first; an eighth begins anew, its name tells it apart."""
+SERVER_COLOURS = ("#fbf5a6", "#d8efe6", "#f3dfea", "#fbe6bf", "#e4e4e4")
+"""Kinds of servers in the design's order, paler than any switch."""
 PLANE_COLOURS = ("#08306b", "#8c2d04", "#00441b", "#54278f")
 """Dark blue, vermilion, green and purple: darker than any rail, told apart by the dash as well."""
 PLANE_DASHES = ("", "7 3", "2 3", "9 3 2 3")
