@@ -22,7 +22,7 @@ CABLE_COLUMNS = (
 """Columns of cables.csv: the promised ones, then more."""
 
 RACK_COLUMNS = ("rack", "row", "position", "x_m", "y_m", "used_ru", "power_w", "weight_kg", "role", "height_ru", "reserved", "type")
-BOM_COLUMNS = ("category", "part", "description", "unit", "quantity", "spares", "unit_price", "currency", "total", "price_source", "part_number", "length_m")
+BOM_COLUMNS = ("category", "part", "description", "unit", "quantity", "spares", "unit_price", "currency", "total", "price_source", "part_number", "length_m", "fabric")
 LABEL_COLUMNS = ("cable", "end", "device", "near", "far", "text", "bundle")
 PORT_COLUMNS = ("device", "port", "cage", "os_name", "gpu", "peer_device", "peer_port", "cable", "fabric", "tier", "rail", "plane", "gbps")
 
