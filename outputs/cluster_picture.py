@@ -1,11 +1,11 @@
 """fabrics.svg: the whole cluster on one page, whatever its size: fabrics side by side, and below each who hangs on it.
 
-    client        compute   front     oob
-                  spines              spines
-                  leaves    leaves    leaves
-    GPU nodes ----o---------o---------o        links and their speed at each o
-    servers   --------------o---------o
-    switches  ------------------------o
+client        compute   front     oob
+              spines              spines
+              leaves    leaves    leaves
+GPU nodes ----o---------o---------o        links and their speed at each o
+servers   --------------o---------o
+switches  ------------------------o
 """
 
 from __future__ import annotations
@@ -97,7 +97,15 @@ def _fabric(column: FabricColumn, x: float, top: float, floor: float, wide: floa
         parts.append(text((x, y + 19), plural(count, role), 13, anchor="middle", bold=True, colour=ink, width=wide - 28))
         parts.append(text((x, y + 36), model, 10.5, anchor="middle", colour=ink, width=wide - 28))
         if tier < len(column.between):
-            parts.append(text((x + (7 if tier + 1 < len(column.switches) else 0), y - GAP / 2 + 4), column.between[tier], 10, anchor="start" if tier + 1 < len(column.switches) else "middle", halo=True))
+            parts.append(
+                text(
+                    (x + (7 if tier + 1 < len(column.switches) else 0), y - GAP / 2 + 4),
+                    column.between[tier],
+                    10,
+                    anchor="start" if tier + 1 < len(column.switches) else "middle",
+                    halo=True,
+                )
+            )
         y -= BOX + GAP
     return parts
 

@@ -111,7 +111,11 @@ def _facts(plan: Plan, kinds: Sequence[Kind]) -> list[str]:
     built = racks.filter(~pl.col("reserved"))
     node, servers = int((built["role"] == "node").sum()), len(set(built["rack"]) & server_racks(plan))
     later, network = racks.height - built.height, built.height - node - servers
-    count = f"{plural(racks.height, 'rack')}: {node:,} with nodes, {network:,} with network only" + (f", {servers:,} with servers only" if servers else "") + (f", {later:,} reserved for growth" if later else "")
+    count = (
+        f"{plural(racks.height, 'rack')}: {node:,} with nodes, {network:,} with network only"
+        + (f", {servers:,} with servers only" if servers else "")
+        + (f", {later:,} reserved for growth" if later else "")
+    )
     load = f"{racks['power_w'].sum() / 1000:,.1f} kW and {racks['weight_kg'].sum():,.0f} kg in all; {_may_hold(plan)}."
     drawn = f" {len(kinds):,} drawn, the {racks.height - len(kinds):,} others are filled like one of them: see the list below." if len(kinds) < racks.height else " All drawn."
     return [f"{count}.{drawn}", load + " Units count from 1 at the bottom; power is the highest draw."]

@@ -351,7 +351,7 @@ def test_labels_stand_off_each_other_and_off_lines_of_others(design: str) -> Non
 
 def test_the_hall_legend_shows_what_the_plan_shows() -> None:
     spots = hall_picture.spots_with_racks(plan_of("rows given"), hall_floor.floor_of(plan_of("rows given").placement.hall, 40, (0, 0)))
-    entries = {words: shown for shown, words in hall_picture._entries(spots)}
+    entries = {words: shown for shown, words in hall_picture._entries(spots, {})}
     assert "stroke-dasharray" in "".join(entries["free position"].parts)  # type: ignore[union-attr]
     assert "<line" in "".join(entries["blocked position"].parts)  # type: ignore[union-attr]
     assert "network rack (leaf, spine)" in entries
