@@ -193,7 +193,8 @@ def check(design: Path, hall: Path | None, effort: str, fail: tuple[str, ...], f
     for line in damage_text(damage) if damage else ():
         click.echo(line, err=True)
     if worst is not None:
-        click.echo(f"worst single {fail_any}, {tried} kinds of {of:,} tried", err=True)
+        of_compute = " of the compute fabric" if len(made.topology.fabrics) > 1 else ""
+        click.echo(f"worst single {fail_any}{of_compute}, {tried} kinds of {of:,} tried", err=True)
         for line in damage_text(worst):
             click.echo(line, err=True)
 

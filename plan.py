@@ -15,7 +15,8 @@ from .fabric.build import build_topology
 from .fabric.checks import check_fabric
 from .fabric.damage import Damage
 from .fabric.design import Design
-from .fabric.failures import what_if, worst_single
+from .fabric.failures import worst_single
+from .fabric.failures_whole import lost_elsewhere, what_if_whole
 from .fabric.locality import Hops, locality
 from .fabric.net import net_of
 from .fabric.tenants import Tenancy, plan_tenants
@@ -77,12 +78,17 @@ class Plan:
         return to_graph(self.topology, fabric, racks, self._cable_of_links())
 
     def what_if(self, *failures: str, fabric: str = "compute") -> Damage:
-        """What is left when things fail, named as `spine:spine-03`, `cable:S17` or `rack:A07`; raises DesignError when one is not there."""
-        return what_if(self.topology.compute, failures, *self._racks_and_cables(), fabric)
+        """What is left when things fail, named as `spine:spine-03`, `cable:S17` or `rack:A07`; raises DesignError when one is not there.
+
+        Bandwidth is that of a compute fabric; of the other fabrics it says who is cut off.
+        """
+        return what_if_whole(self.topology, failures, *self._racks_and_cables(), fabric)
 
     def worst_failure(self, kind: str, fabric: str = "compute") -> tuple[Damage, int, int]:
-        """(damage of the worst single failure of a leaf, spine, core, cable or rack, failures tried, things of that kind)."""
-        return worst_single(self.topology.compute, kind, *self._racks_and_cables(), fabric)
+        """(damage of the worst single failure of a leaf, spine, core, cable or rack of a compute fabric, failures tried, things of that kind)."""
+        rails, (racks, cables) = self.topology.compute, self._racks_and_cables()
+        worst, tried, of = worst_single(rails, kind, racks[: rails.devices.height], cables[: rails.links.height], fabric)
+        return replace(worst, others=lost_elsewhere(self.topology, worst.failures, racks, cables)), tried, of
 
     @property
     def rails(self) -> Plan:
@@ -94,9 +100,8 @@ class Plan:
         return replace(self, topology=rails, placement=replace(self.placement, places=places), cabling=carried_by(self.cabling, rails.links))
 
     def _racks_and_cables(self) -> tuple[list[str], list[str]]:
-        """Rack of every device and cable of every link of the compute fabric."""
-        rails = self.topology.compute
-        return self.placement.places["rack"].head(rails.devices.height).to_list(), self._cable_of_links()[: rails.links.height]
+        """Rack of every device and cable of every link."""
+        return self.placement.places["rack"].to_list(), self._cable_of_links()
 
     def _cable_of_links(self) -> list[str]:
         return self.cabling.cables["cable"].gather(self.cabling.carried["cable_no"]).to_list()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -18,6 +18,19 @@ class RailLeft:
     """Worst leaf of the rail: part of its uplinks that is left."""
     core_links_left: float
     """Worst of the spines it has links to: part of their links to cores that is left; 1 without cores."""
+
+
+@dataclass(frozen=True)
+class FabricLost:
+    """What a fabric other than compute loses."""
+
+    fabric: str
+    links_lost: int
+    switches_down: tuple[str, ...]
+    cut_off: tuple[str, ...]
+    """Working devices that no link joins any more to where most others are."""
+    thinner: int
+    """Working devices with fewer links than before."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +53,17 @@ class Damage:
     """Largest load of any link under any permutation of the ports left."""
     worst_link: str
     worst_load_before: float
+    others: tuple[FabricLost, ...] = ()
+    """Fabrics other than compute that lose something."""
 
 
 def damage_text(damage: Damage) -> Iterator[str]:
     """The damage as lines for a person."""
-    yield f"{', '.join(damage.failures)} down: {damage.left_percent:.4g}% of the bandwidth left (worst split by {damage.worst_split}), {damage.links_lost:,} links lost"
+    of = f"{damage.fabric} has {damage.left_percent:.4g}% of its" if damage.others else f"{damage.left_percent:.4g}% of the"
+    yield f"{', '.join(damage.failures)} down: {of} bandwidth left (worst split by {damage.worst_split}), {damage.links_lost:,} links lost"
     for what, names in (("down with their rack", damage.nodes_down), ("cut off", damage.cut_off)):
         if names:
-            yield f"{what}: {len(names):,} nodes, {', '.join(names[:8])}" + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
+            yield f"{what}: {len(names):,} nodes, {_listed(names)}"
     alike: dict[tuple[int, str], list[int]] = {}
     for rail in damage.rails:
         without = f"{rail.nodes_without:,} nodes without it, " if rail.nodes_without else ""
@@ -57,3 +73,23 @@ def damage_text(damage: Damage) -> Iterator[str]:
         whole = rails == list(range(rails[0], rails[-1] + 1)) and len(rails) > 2
         yield f"rail {f'{rails[0]} to {rails[-1]}' if whole else ', '.join(map(str, rails))} plane {plane}: {text}"
     yield f"worst link load {damage.worst_load:.4g} after ({damage.worst_link or 'no link left'}), {damage.worst_load_before:.4g} before"
+    yield from map(_other_text, damage.others)
+
+
+def _other_text(lost: FabricLost) -> str:
+    """What another fabric loses, in one line."""
+    words = [_count(lost.links_lost, "link") + " lost"]
+    if lost.switches_down:
+        words.append(f"down: {_listed(lost.switches_down)}")
+    if lost.cut_off:
+        words.append(f"cut off: {_count(len(lost.cut_off), 'device')}, {_listed(lost.cut_off)}")
+    words.append(f"{_count(lost.thinner, 'device')} with fewer links" if lost.thinner else "nobody else has fewer links" if lost.cut_off else "nobody cut off")
+    return f"{lost.fabric}: {'; '.join(words)}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")

@@ -11,7 +11,7 @@ import polars as pl
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ..problems import DesignError, Problem, did_you_mean
+from ..problems import DesignError, Problem, did_you_mean, raise_errors
 from .bisection import by_flow, halves
 from .check_report import end_links
 from .damage import Damage, RailLeft
@@ -40,14 +40,23 @@ def what_if(topology: Topology, failures: Sequence[str], rack_of: Sequence[str] 
 
     `rack_of` gives the rack of every device, `cable_of` the cable of every link, both by number.
     """
+    names = names_of(failures)
+    found = [find(topology, name, rack_of, cable_of) for name in names]
+    raise_errors(f for f in found if isinstance(f, Problem))
+    return damage_of(topology, names, [f for f in found if isinstance(f, Dead)], fabric)
+
+
+def names_of(failures: Sequence[str]) -> list[str]:
+    """What is named, one by one; raises DesignError when that is nothing."""
     names = [name.strip() for text in failures for name in text.split(",") if name.strip()]
-    found = [_find(topology, name, rack_of, cable_of) for name in names]
-    problems = [p for p in found if isinstance(p, Problem)]
-    if problems or not names:
-        raise DesignError(problems or [Problem("fail", "--fail", "names nothing", fix=f"write KIND:NAME, KIND one of {', '.join(KINDS)}")])
-    before = _before(topology, fabric)
-    dead = [f for f in found if not isinstance(f, Problem)]
-    return _with_traffic(topology, _damage(topology, before, names, dead), dead)
+    if not names:
+        raise DesignError([Problem("fail", "--fail", "names nothing", fix=f"write KIND:NAME, KIND one of {', '.join(KINDS)}")])
+    return names
+
+
+def damage_of(topology: Topology, names: Sequence[str], dead: Sequence[Dead], fabric: str) -> Damage:
+    """What is left of a fabric once some things failed, possibly none of its own."""
+    return _with_traffic(topology, _damage(topology, _before(topology, fabric), names, dead), dead)
 
 
 def worst_single(topology: Topology, kind: str, rack_of: Sequence[str] = (), cable_of: Sequence[str] = (), fabric: str = "compute") -> tuple[Damage, int, int]:
@@ -107,12 +116,14 @@ def _before(topology: Topology, fabric: str) -> _Before:
 
 
 @dataclass(frozen=True)
-class _Dead:
+class Dead:
+    """Numbers of devices and links that fail together."""
+
     devices: Ints
     links: Ints
 
 
-def _find(topology: Topology, name: str, rack_of: Sequence[str], cable_of: Sequence[str]) -> _Dead | Problem:
+def find(topology: Topology, name: str, rack_of: Sequence[str], cable_of: Sequence[str]) -> Dead | Problem:
     """Numbers of what fails with a named thing, or why there is no such thing."""
     kind, _, own = name.partition(":")
     if kind not in KINDS or not own:
@@ -134,20 +145,20 @@ def _first(topology: Topology, role: str) -> str:
     return str(topology.devices.filter(pl.col("role") == role)["device"][0])
 
 
-def _dead(topology: Topology, kind: str, name: str, rack_of: Sequence[str], cable_of: Sequence[str]) -> _Dead:
+def _dead(topology: Topology, kind: str, name: str, rack_of: Sequence[str], cable_of: Sequence[str]) -> Dead:
     none = np.zeros(0, dtype=np.int64)
     if kind == "cable":
-        return _Dead(none, np.flatnonzero(np.asarray(cable_of, dtype=object) == name))
+        return Dead(none, np.flatnonzero(np.asarray(cable_of, dtype=object) == name))
     if kind == "rack":
         there = np.asarray(rack_of, dtype=object) == name
-        return _Dead(np.flatnonzero(there & topology.devices["present"].to_numpy()) if len(rack_of) else none, none)
+        return Dead(np.flatnonzero(there & topology.devices["present"].to_numpy()) if len(rack_of) else none, none)
     here = (topology.devices["role"] == kind) & (topology.devices["device"] == name) & topology.devices["present"]
-    return _Dead(np.flatnonzero(here.to_numpy()), none)
+    return Dead(np.flatnonzero(here.to_numpy()), none)
 
 
-def _damage(topology: Topology, before: _Before, names: Sequence[str], dead: Sequence[_Dead]) -> Damage:
+def _damage(topology: Topology, before: _Before, names: Sequence[str], dead: Sequence[Dead]) -> Damage:
     """Everything but the traffic left, which takes longest."""
-    alive, gone = _alive(topology, dead)
+    alive, gone = alive_of(topology, dead)
     net = net_of(topology, before.net.fabric, alive)
     left = [(Fraction(by_flow(net, *halves(net, mask)[:2]), flow), name) for (name, mask), flow in zip(before.masks, before.flows, strict=True) if flow]
     share, split = min(left, default=(Fraction(int(bool(net.end_gbps.sum()))), "none"), key=lambda s: s[0])
@@ -171,13 +182,13 @@ def _damage(topology: Topology, before: _Before, names: Sequence[str], dead: Seq
     )
 
 
-def _with_traffic(topology: Topology, damage: Damage, dead: Sequence[_Dead]) -> Damage:
+def _with_traffic(topology: Topology, damage: Damage, dead: Sequence[Dead]) -> Damage:
     """The damage with the worst traffic of what is left."""
-    found = worst_traffic(topology, damage.fabric, net_of(topology, damage.fabric, _alive(topology, dead)[0]))
+    found = worst_traffic(topology, damage.fabric, net_of(topology, damage.fabric, alive_of(topology, dead)[0]))
     return replace(damage, worst_load=found.worst_load, worst_link=found.worst_link)
 
 
-def _alive(topology: Topology, dead: Sequence[_Dead]) -> tuple[Mask, Mask]:
+def alive_of(topology: Topology, dead: Sequence[Dead]) -> tuple[Mask, Mask]:
     """(links that work, devices that failed) as masks."""
     gone = np.zeros(topology.devices.height, dtype=bool)
     alive = np.ones(topology.links.height, dtype=bool)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from ..fabric.failures_whole import management_cages
 from ..fabric.tables import SWITCHES
 from .svg import plural
 
@@ -92,8 +93,7 @@ def _names(plan: Plan) -> dict[str, str]:
 
 def _client_links(plan: Plan, devices: pl.DataFrame) -> dict[str, dict[str, tuple[str, ...]]]:
     """Kind -> fabric -> words for its links, fastest first."""
-    managed = [(name, use.cage) for name, p in plan.topology.profiles.items() for use in p.cages.values() if getattr(use.hardware, "use", "") == "management"]
-    cages = pl.DataFrame(managed, schema={"profile": pl.String, "a_cage": pl.Int32}, orient="row").with_columns(managed=True)
+    cages = management_cages(plan.topology).rename({"cage": "a_cage"}).with_columns(managed=True)
     low = plan.topology.links.filter(pl.col("tier") == "node-leaf")
     low = low.select("fabric", "gbps", "a_dev", "a_cage").join(devices.select("dev", "kind", "profile", "role"), left_on="a_dev", right_on="dev", how="left")
     low = low.join(cages, on=["profile", "a_cage"], how="left")
@@ -101,9 +101,10 @@ def _client_links(plan: Plan, devices: pl.DataFrame) -> dict[str, dict[str, tupl
     why = pl.when(switch & pl.col("managed").is_not_null()).then(pl.lit(f" {MANAGED}")).when(switch).then(pl.lit(f" {UPLINKS}")).otherwise(pl.lit(""))
     counted = low.group_by("kind", "fabric", "gbps", why.alias("why")).len().sort("gbps", "why", descending=[True, False])
     found: dict[str, dict[str, tuple[str, ...]]] = {}
-    for kind, fabric, gbps, reason, count in counted.iter_rows():
-        here = found.setdefault(kind, {})
-        here[fabric] = (*here.get(fabric, ()), f"{count:,} x {gbps}G{reason}")
+    for name in plan.topology.fabrics:
+        for kind, gbps, reason, count in counted.filter(pl.col("fabric") == name).select("kind", "gbps", "why", "len").iter_rows():
+            here = found.setdefault(kind, {})
+            here[name] = (*here.get(name, ()), f"{count:,} x {gbps}G{reason}")
     return found
 
 

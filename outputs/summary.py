@@ -40,7 +40,7 @@ def summary(plan: Plan) -> dict[str, Any]:
         "railplan": __version__,
         "nodes": present.filter(pl.col("role") == "node").height,
         "gpus": compute.select("a_dev", "gpu").n_unique(),
-        "fabrics": {name: _fabric(plan, name) if name in plan.traffic else _access(plan, name) for name in plan.topology.fabrics},
+        "fabrics": {name: (_fabric(plan, name) if name in plan.traffic else _access(plan, name)) | _totals(plan, name) for name in plan.topology.fabrics},
         "servers": {server.name: server.count for server in plan.design.servers},
         "cables": {"total": cables.height, "by_kind": {kind: cables.filter(pl.col("kind") == kind).height for kind in KINDS}},
         "modules": dict(plan.cabling.modules.group_by("part").len().sort("part").iter_rows()),
@@ -135,6 +135,18 @@ def _access(plan: Plan, name: str) -> dict[str, Any]:
     }
 
 
+def _totals(plan: Plan, name: str) -> dict[str, Any]:
+    """What a fabric comes to: switches, cables by kind, modules, price with spares."""
+    cables, modules = plan.cabling.cables.filter(pl.col("fabric") == name), plan.bom.filter((pl.col("fabric") == name) & (pl.col("category") == "module"))
+    switches = plan.bom.filter((pl.col("fabric") == name) & (pl.col("category") == "switch"))
+    return {
+        "switches": dict(switches.select("part", "quantity").iter_rows()),
+        "cables": {"total": cables.height, "by_kind": {kind: count for kind in KINDS if (count := cables.filter(pl.col("kind") == kind).height)}},
+        "modules": modules["quantity"].sum(),
+        "cost": cost(plan, name),
+    }
+
+
 def _traffic(plan: Plan, name: str) -> dict[str, Any]:
     """Largest load of a link under any permutation, as a fraction of its rate; the witness is one such permutation, leaf by leaf."""
     found = plan.traffic[name]
@@ -155,9 +167,9 @@ def _by_length(cables: pl.DataFrame) -> dict[str, dict[str, int]]:
     return found
 
 
-def cost(plan: Plan) -> dict[str, Any]:
-    """Total in the design's currency, spares included; rows without a price and rows in another currency are counted, not added."""
-    currency, bom = plan.design.cables.currency, plan.bom
+def cost(plan: Plan, fabric: str | None = None) -> dict[str, Any]:
+    """Total of the bill, or of a fabric's rows, in the design's currency, spares included; rows without a price or in another currency are counted, not added."""
+    currency, bom = plan.design.cables.currency, plan.bom if fabric is None else plan.bom.filter(pl.col("fabric") == fabric)
     own = bom.filter(pl.col("total").is_not_null() & (pl.col("currency") == currency))
     return {
         "currency": currency,

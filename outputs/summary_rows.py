@@ -22,6 +22,8 @@ def summary_rows(facts: dict[str, Any]) -> dict[str, list[Row]]:
     sections["Cluster"] += [(f"Servers {name}", count, "") for name, count in facts["servers"].items()]
     for name, fabric in facts["fabrics"].items():
         sections[f"Fabric: {name}"] = list(_fabric(fabric) if "rails" in fabric else _access(fabric))
+        if len(facts["fabrics"]) > 1:
+            sections[f"Fabric: {name}"] += _totals(fabric)
     racks, cables = facts["racks"], facts["cables"]
     kept: list[Row] = [("Racks kept for growth", racks["reserved"], "")] if racks["reserved"] else []
     sections["Racks"] = [("Racks in use", racks["used"], ""), *kept, ("Highest power", float(racks["power_kw"]), "kW")]
@@ -66,6 +68,14 @@ def _access(fabric: dict[str, Any]) -> Iterator[Row]:
         yield "Oversubscription at the worst leaf", "no uplinks" if ratio["worst_leaf"] is None else f"{ratio['worst_leaf']:.4g} : 1", ""
         for key, label in PROOFS.items():
             yield f"Bisection {label}", proof[key] / 1000, "Tb/s"
+
+
+def _totals(fabric: dict[str, Any]) -> Iterator[Row]:
+    """What the fabric comes to, where there are others beside it."""
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in fabric["cables"]["by_kind"].items())
+    yield "Cables of this fabric", fabric["cables"]["total"], kinds
+    yield "Modules of this fabric", fabric["modules"], ""
+    yield "Cost of this fabric", cost_line(fabric["cost"]), ""
 
 
 def _fabric(fabric: dict[str, Any]) -> Iterator[Row]:

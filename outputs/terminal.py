@@ -54,6 +54,8 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str | Text]]:
     yield facts["design"], f"{_count(facts['nodes'], 'node')}, {_count(facts['gpus'], 'GPU')}" + _growth(facts)
     for name, fabric in facts["fabrics"].items():
         yield from _fabric_lines(name, fabric) if "rails" in fabric else _access_lines(name, fabric)
+        if len(facts["fabrics"]) > 1:
+            yield "", _totals(fabric)
     if facts["servers"]:
         yield "servers", ", ".join(f"{count:,} {name}" for name, count in facts["servers"].items())
     racks, cables = facts["racks"], facts["cables"]
@@ -141,6 +143,14 @@ def _access_lines(name: str, fabric: dict[str, Any]) -> Iterator[tuple[str, str]
     ratio = fabric["oversubscription"]
     at_most = f"; oversubscription {_ratio(ratio['designed'])} designed, {_ratio(ratio['worst_leaf'])} at the worst leaf" if ratio else ""
     yield "", f"{_count(sum(fabric['clients'].values()), 'client')}, ports: {ports}{at_most}"
+
+
+def _totals(fabric: dict[str, Any]) -> str:
+    """Cables, modules and price of a fabric beside others."""
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in fabric["cables"]["by_kind"].items())
+    price = fabric["cost"]
+    known = "no prices" if price["unpriced_rows"] == price["rows"] else f"{price['total']:,.0f} {price['currency']}{', not complete' if price['unpriced_rows'] else ''}"
+    return f"{kinds}; {_count(fabric['modules'], 'module')}; {known}"
 
 
 def _traffic_line(fabric: dict[str, Any]) -> str:

@@ -21,10 +21,10 @@ def plan(plan_of: Callable[..., Plan]) -> Plan:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_format_writes_files_that_it_names_and_repeats_itself(name: str, plan: Plan, plan_of: Callable[..., Plan]) -> None:
+def test_a_format_writes_files_that_it_names_and_repeats_itself(name: str, plan: Plan, plan_of: Callable[..., Plan], cluster_of: Callable[..., Plan]) -> None:
     if name == "tenants":
         pytest.skip("for designs with tenants: test_tenants.py")
-    spoken = plan_of("hgx-h100", 8, "quantum-ndr") if name == "infiniband" else plan
+    spoken = plan_of("hgx-h100", 8, "quantum-ndr") if name == "infiniband" else cluster_of("ethernet") if name == "fabrics" else plan
     first, second = render(spoken, [name]), render(spoken, [name])
     assert set(ALWAYS) < set(first) <= {*ALWAYS, *FORMATS[name].names}
     assert first == second
@@ -35,7 +35,7 @@ def test_no_two_formats_write_the_same_file() -> None:
 
 
 def test_the_usual_formats_are_rendered_by_default(plan: Plan) -> None:
-    usual = [name for name, entry in FORMATS.items() if entry.by_default and name not in ("infiniband", "tenants")]
+    usual = [name for name, entry in FORMATS.items() if entry.by_default and name not in ("infiniband", "tenants", "fabrics")]
     assert render(plan) == render(plan, usual)
 
 
@@ -75,3 +75,27 @@ def test_a_wrong_slice_or_prefix_is_an_error_whatever_is_written(flags: list[str
     assert done.exit_code == 1
     assert where in done.output
     assert not (tmp_path / "p").exists()
+
+
+@pytest.mark.parametrize("name", ["ethernet", "infiniband", "mixed"])
+def test_every_format_is_written_for_a_whole_cluster_or_says_why_not(name: str, cluster_of: Callable[..., Plan]) -> None:
+    plan, said = cluster_of(name), {}
+    for entry in FORMATS:
+        try:
+            files = render(plan, [entry])
+        except DesignError as error:
+            said[entry] = error.problems[0].what
+        else:
+            assert set(files) - set(ALWAYS) <= set(FORMATS[entry].names)
+            assert all(files.values())
+    compute = "infiniband" if name == "infiniband" else "ethernet"
+    refused = {"tenants", "air", "sonic", "apstra", "containerlab"} if compute == "infiniband" else {"tenants", "infiniband"}
+    assert set(said) == refused
+
+
+def test_a_plan_with_one_fabric_has_no_picture_of_several(plan: Plan) -> None:
+    said: list[object] = []
+    assert "fabrics.svg" not in render(plan, left_out=said.append)
+    assert not said
+    with pytest.raises(DesignError, match="has one fabric"):
+        render(plan, ["fabrics"])

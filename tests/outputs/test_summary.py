@@ -90,3 +90,20 @@ def test_infinite_oversubscription_is_null(plan: Plan) -> None:
 def test_one_node_is_summed_up_too(plan_of: Callable[..., Plan]) -> None:
     found = json.loads(files(plan_of("hgx-b300", 1, "spectrum-x"))["summary.json"])
     assert (found["gpus"], found["racks"]["used"], found["fabrics"]["compute"]["spines"]) == (8, 1, 0)
+
+
+@pytest.mark.parametrize("name", ["ethernet", "infiniband", "mixed"])
+def test_fabrics_of_a_cluster_add_up_to_the_whole(name: str, cluster_of: Callable[..., Plan]) -> None:
+    plan = cluster_of(name)
+    found = summary(plan)
+    fabrics = found["fabrics"].values()
+    assert list(found["fabrics"]) == list(plan.topology.fabrics)
+    assert sum(f["cables"]["total"] for f in fabrics) == found["cables"]["total"]
+    for kind, count in found["cables"]["by_kind"].items():
+        assert sum(f["cables"]["by_kind"].get(kind, 0) for f in fabrics) == count
+    assert sum(f["modules"] for f in fabrics) == sum(found["modules"].values())
+    nodes = plan.bom.filter(pl.col("fabric") == "")
+    assert sum(f["cost"]["rows"] for f in fabrics) + nodes.height == found["cost"]["rows"]
+    assert sum(f["cost"]["total"] for f in fabrics) + nodes["total"].sum() == pytest.approx(found["cost"]["total"])
+    for fabric in fabrics:
+        assert sum(fabric["switches"].values()) == fabric["leaves"] + fabric["spines"] + fabric["cores"]
