@@ -19,7 +19,7 @@ from ..problems import Problem
 from ..vendors.models import Switch
 from .access_spec import AccessSpec
 from .clients import Socket
-from .ports import Assignment, PortKind, Want, assign, kinds, port_count
+from .ports import Assignment, PortKind, Want, assign, kinds, port_count, ports_of_a_cage
 from .sizing import multiple
 from .tables import NONE
 from .wiring import Ints
@@ -219,11 +219,11 @@ def _within(found: Access | None, spec: AccessSpec, at: str, leaf: Switch, packe
 
 
 def _peer_links(spec: AccessSpec, packer: Packer, up: PortKind) -> int:
-    """Links between the leaves of a pair: half of what hangs on one leaf alone, at least 2."""
+    """Links between the leaves of a pair: half of what hangs on one leaf alone, at least 2, in whole cages."""
     if spec.peer_links != "auto":
         return int(spec.peer_links)
     single = sum(c.sockets[0].kind.gbps for c in packer.clients if len(c.sockets) == 1)
-    return max(2, math.ceil(Fraction(single, 2 * up.gbps)))
+    return multiple(max(2, math.ceil(Fraction(single, 2 * up.gbps))), ports_of_a_cage(packer.leaf, up))
 
 
 def _up_kind(spec: AccessSpec, leaf: Switch, other: Switch, clients: Sequence[PortKind], at: str) -> tuple[PortKind | None, list[Problem]]:

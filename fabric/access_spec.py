@@ -51,7 +51,7 @@ class AccessSpec(Frozen):
     uplink_gbps: int | None = Field(None, ge=1, description="Speed of leaf-spine links; by default the highest that both switches run.")
     spines: int | None = Field(None, ge=1, description="Number of spines; by default the fewest that all leaves share evenly.")
     peer_links: Annotated[Literal["auto"] | int, AtLeastOne] = Field(
-        "auto", description="Links between the two leaves of a pair without spines; auto: half of the bandwidth of clients with one port, at least 2."
+        "auto", description="Links between the two leaves of a pair without spines; auto: half of the bandwidth of clients with one port, at least 2, in whole cages."
     )
     uplinks: UplinkSpec | None = Field(None, description="Leaves hang on another fabric; then there are no spines.")
     clients_per_leaf: Annotated[Literal["auto"] | int, AtLeastOne] = Field(

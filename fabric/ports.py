@@ -116,6 +116,11 @@ def _assign(switch: Switch, wants: tuple[Want, ...]) -> Assignment | None:
 
 
 @lru_cache(maxsize=1024)
+def ports_of_a_cage(switch: Switch, kind: PortKind) -> int:
+    """Most ports of one kind in a cage; 0 when the switch has none."""
+    return max((mode.ports for _, _, mode in _cages_for(switch, kind)), default=0)
+
+
 def port_count(switch: Switch, kind: PortKind) -> int:
     """Ports of one kind when the whole switch is run with them."""
     top = sum(mode.ports for _, _, mode in _cages_for(switch, kind))

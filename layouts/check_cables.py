@@ -122,7 +122,7 @@ def plugs_and_modules_fit_their_cages(c: Cabled) -> Iterator[Problem]:
         part, cage = c.catalog.copper[row["part"]], classes[row["profile"], row["cage"]]
         if (
             not any(plug_fits(plug, cage) and plug.ports == cage.ports for plug in (part.head, *part.tails))
-            or part.lane_gbps != cage.lane_gbps
+            or (cage.gbps, cage.lane_gbps) not in part.speeds
             or cage.protocol not in part.protocols
         ):
             yield Problem("plug-fits", row["device"], f"no end of {row['part']} fits cage {row['cage']}, a {cage}", fix=OUR_FAULT)

@@ -236,3 +236,12 @@ def test_more_leaves_than_a_spine_has_ports_are_refused_with_the_number() -> Non
     assert "uplinks" in found.fix
     fits = cluster(nodes=3072, servers="[]", others=OOB.replace("bmc, management, switch-management", "bmc"))
     assert fits.devices.filter((pl.col("fabric") == "oob") & (pl.col("role") == "leaf")).height == 64
+
+
+def test_links_between_a_pair_fill_whole_cages() -> None:
+    """Nodes with one 200G port each: half of five is three links, which a cage of four ports would carry on modules used by half."""
+    front = "front: {serves: [inband], family: spectrum-x, gbps: 200, redundancy: 2}"
+    topology = cluster(nodes=5, servers="[]", others=front)
+    between = links(topology, "front", "inter-switch")
+    assert (between.height, between["gbps"].unique().to_list()) == (4, [200])
+    assert between.group_by("a_cage").len()["len"].to_list() == [4]

@@ -37,3 +37,12 @@ def test_control_nodes_split_over_two_racks_leave_neither_with_more_than_half(ca
     control = plan.topology.devices.filter(pl.col("device").str.starts_with("ctl"))["dev"]
     racks = plan.placement.places.filter(pl.col("dev").is_in(control.implode())).group_by("rack").len()
     assert racks["len"].to_list() == [3, 3]
+
+
+def test_an_out_of_band_leaf_hangs_on_a_pair_by_split_copper_run_below_its_highest_speed(catalog: Catalog) -> None:
+    """MCP7Y60 is sold for 2 x 200G and for 2 x 100G: what chooses it and what checks it agree."""
+    others = OTHERS.replace("spine_switch: nvidia-sn4600c", "uplinks: {fabric: front}")
+    plan = make_plan(parse_design(f"nodes: {{model: hgx-b300, count: 4}}\nfabrics:\n  compute: {{family: spectrum-x}}{others}"), catalog)
+    up = plan.cabling.cables.filter((pl.col("fabric") == "front") & (pl.col("gbps") == 100))
+    assert set(up["part"]) == {"mcp7y60"}
+    assert up["links"].sum() == 2
