@@ -66,7 +66,8 @@ def place_best(
         best, status = fixed[spec.arrangement], "fixed"
     else:
         if effort != "fixed" or not fixed:
-            found = solve(topology, ground, tariff, kept, [_places(c.placement) for c in sorted(fixed.values(), key=lambda c: c.cost.rank)], effort, tell, stop, jobs, unit)
+            starts = [_places(c.placement) for c in sorted(fixed.values(), key=lambda c: c.cost.rank)] or ([] if kept else _other_starts(topology, ground))
+            found = solve(topology, ground, tariff, kept, starts, effort, tell, stop, jobs, unit)
         searched = [] if found is None else [_candidate("search", topology, ground, tariff, *places) for places in found.places]
         candidates = [*fixed.values(), *(c for c in searched if c is not None)]
         if not candidates:
@@ -130,6 +131,12 @@ def _arranged(topology: Topology, ground: Ground, tariff: Tariff, names: Iterabl
         if candidate is not None:
             found[name] = candidate
     return found
+
+
+def _other_starts(topology: Topology, ground: Ground) -> list[tuple[Ints, Ints]]:
+    """Fixed arrangements that are none only because they take more racks than there are PDUs for: a search may do with fewer."""
+    arranged = [a for name in FIXED if (a := PRESETS[name](topology, ground.hall, ground.racks, ground.cap)) is not None]
+    return [a for a in arranged if {p.rule for p in check_placement(topology, assemble(topology, ground.hall, *a))} == {"rack-pdus"}]
 
 
 def _breaks_rules(topology: Topology, ground: Ground, name: str | None) -> list[Problem]:

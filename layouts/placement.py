@@ -145,7 +145,7 @@ def assemble(topology: Topology, hall: Hall, position: Ints, ru: Ints, findings:
 
     Nothing is judged here: `rules.check_placement` does that.
     """
-    position, ru = with_pdus(topology, position, ru)
+    position, ru = with_pdus(topology, hall, position, ru)
     taken, rack_no = np.unique(position, return_inverse=True)
     spots = hall.positions[taken]
     sizes = device_sizes(topology)
@@ -164,12 +164,17 @@ def assemble(topology: Topology, hall: Hall, position: Ints, ru: Ints, findings:
     return Placement(hall, racks_of(topology, spots, places), places, tuple(findings))
 
 
-def with_pdus(topology: Topology, position: Ints, ru: Ints) -> tuple[Ints, Ints]:
-    """Hall position and unit of all devices, PDUs dealt out to the racks that hold anything else, in hall order, beside unit 1."""
+def with_pdus(topology: Topology, hall: Hall, position: Ints, ru: Ints) -> tuple[Ints, Ints]:
+    """Hall position and unit of all devices, PDUs dealt out to the racks that hold anything else, in hall order, beside unit 1.
+
+    Those left over, where there are PDUs for more racks, stand in the first free positions.
+    """
     pdus = np.flatnonzero((topology.devices["role"] == "pdu").to_numpy())
     if topology.design.pdus is None or not len(pdus):
         return position, ru
     racks = np.unique(np.delete(position, pdus))
+    spare = -(-len(pdus) // topology.design.pdus.per_rack) - len(racks)
+    racks = np.concatenate([racks, np.setdiff1d(hall.free, racks)[: max(0, spare)]])
     position, ru = position.copy(), ru.copy()
     position[pdus] = racks[np.minimum(np.arange(len(pdus)) // topology.design.pdus.per_rack, len(racks) - 1)]
     ru[pdus] = 1

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
+
+import numpy as np
 
 from ..fabric.topology import Topology
 from .arrangements import amid_su
 from .hall import Ints
 from .hall_bound import hall_bound
 from .keep import Kept, servers_at
-from .pins import wishes
+from .pins import Wishes, wishes
 from .placement import Ground
 from .pricing import METRES_A_MODULE, Tariff
 from .sites import State, make_sites, positions_of
@@ -77,7 +80,7 @@ def solve(
     if standing is None:
         return None
     servers, kept = standing
-    asked = wishes(topology, ground.hall, ground.racks, servers)
+    asked = _with_pdus_for_all(topology, ground, wishes(topology, ground.hall, ground.racks, servers), starts)
     sites = make_sites(topology, ground.hall, tariff, ground.racks, ground.cap, asked, kept)
     board = make_board(sites)
     best: list[tuple[State, float]] = []
@@ -106,6 +109,17 @@ def solve(
         return None
     places = positions_of(sites, best[0][0], topology.devices.height)
     return Found((places if kept is None else kept.override(*places),), bound, within, "interrupted" if stop() else status)
+
+
+def _with_pdus_for_all(topology: Topology, ground: Ground, asked: Wishes, starts: Sequence[tuple[Ints, Ints]]) -> Wishes:
+    """The wishes, with no more positions open than there are PDUs for: those of the cheapest arrangement, then the first others."""
+    pdus = (topology.devices["role"] == "pdu").to_numpy()
+    if topology.design.pdus is None or not starts:
+        return asked
+    racks = -(-int(pdus.sum()) // topology.design.pdus.per_rack)
+    used = np.isin(ground.hall.free, starts[0][0][~pdus])
+    used[np.flatnonzero(~used)[: max(0, racks - int(used.sum()))]] = True
+    return replace(asked, may=asked.may & used[None, :])
 
 
 def _standing(topology: Topology, ground: Ground, starts: Sequence[tuple[Ints, Ints]], kept: Kept | None) -> tuple[Kept | None, Kept | None] | None:

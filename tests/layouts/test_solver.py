@@ -283,3 +283,29 @@ def test_pods_of_a_large_hall_are_searched_with_every_fabric(catalog: Catalog, m
     assert placement.solution is not None
     assert check_placement(topology, placement) == []
     assert placement.solution.objective <= min(v for v in placement.solution.baselines.values() if v is not None)
+
+
+@pytest.mark.parametrize("name", ["ethernet", "mixed"])
+def test_a_cluster_with_pdus_is_searched_and_every_rack_has_them(name: str, catalog: Catalog, cluster_of: Callable[..., Plan]) -> None:
+    before, plan = cluster_of(name), cluster_of(name, "quick")
+    assert plan.placement.solution is not None
+    assert check_placement(plan.topology, plan.placement) == []
+    assert plan.design.pdus is not None
+    held = plan.placement.places.filter(plan.topology.devices["role"] == "pdu").group_by("rack").len()
+    assert set(held["len"]) == {plan.design.pdus.per_rack}
+    assert held.height == plan.placement.racks.height <= before.placement.racks.height
+    assert plan.cabling.modules.height <= before.cabling.modules.height
+    others = plan.placement.places.filter(plan.topology.devices["role"] != "pdu")
+    assert plan.placement.solution.objective == plan.cabling.modules.height
+    assert set(others["rack"]) <= set(held["rack"])
+
+
+def test_pdus_for_more_racks_than_are_used_stand_in_free_positions(catalog: Catalog, cluster_of: Callable[..., Plan]) -> None:
+    row = parse_design("nodes: {model: hgx-b300, count: 16}\nfabrics: {compute: {family: spectrum-x}}\nhall: {rows: [{name: A, racks: 12}]}\n").hall
+    topology = build_topology(cluster_of("ethernet").design.model_copy(update={"hall": row}), catalog, 9)
+    ground = survey(topology, catalog)
+    arranged = PRESETS["amid-su"](topology, ground.hall, ground.racks, ground.cap)
+    assert arranged is not None
+    placement = assemble(topology, ground.hall, *arranged)
+    assert check_placement(topology, placement) == []
+    assert placement.places.filter(topology.devices["role"] != "pdu")["rack"].n_unique() < placement.racks.height == 9
