@@ -25,6 +25,7 @@ from railplan.layouts.sites import State, is_sound, make_sites, positions_of
 from railplan.layouts.solver_polish import polish
 from railplan.layouts.solver_search import scratch, search
 from railplan.layouts.solver_walk import Board, make_board, total_cost
+from railplan.outputs import csv_files
 
 ROW = "hall: {nodes_per_rack: 2, rows: [{name: A, racks: 3}]}\n"
 SHORT_RACKS = "placement: {existing: [" + ", ".join(f"{{rack: A0{i}, ru: 17, height_ru: 29}}" for i in (1, 2, 3)) + "]}\n"
@@ -309,3 +310,10 @@ def test_pdus_for_more_racks_than_are_used_stand_in_free_positions(catalog: Cata
     placement = assemble(topology, ground.hall, *arranged)
     assert check_placement(topology, placement) == []
     assert placement.places.filter(topology.devices["role"] != "pdu")["rack"].n_unique() < placement.racks.height == 9
+
+
+def test_a_replan_of_a_cluster_moves_no_server_no_switch_and_no_pdu(catalog: Catalog, cluster_of: Callable[..., Plan], tmp_path: Path) -> None:
+    plan = cluster_of("ethernet")
+    (tmp_path / "devices.csv").write_bytes(csv_files.files(plan)["devices.csv"])
+    again = place_best(plan.topology, catalog, "fixed", tmp_path)
+    assert again.places.select("rack", "ru").rows() == plan.placement.places.select("rack", "ru").rows()
