@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -125,6 +126,10 @@ def make_plan(
     end = None if time_limit is None else time.monotonic() + time_limit
     tell("building the fabric")
     topology = with_pdus_for_racks(design, catalog)
+    search = partial(place_best, catalog=catalog, effort=effort, keep=keep, tell=tell, stop=lambda: end is not None and time.monotonic() > end, jobs=jobs)
+    placement = None
+    if design.pdus is not None and effort != "fixed" and keep is None:
+        topology, placement = _in_fewer_racks(topology, search(topology), search, catalog)
     findings = [*topology.findings, *raise_errors(check_fabric(topology))]
     tenancy = plan_tenants(topology.compute)
     findings += tenancy.findings
@@ -137,8 +142,9 @@ def make_plan(
     traffic = {name: worst_traffic(rails, name, net) for name, net in nets.items()}
     findings += raise_errors(p for found in traffic.values() for p in check_traffic(found))
     hops = {name: locality(rails, name, net) for name, net in nets.items()}
-    tell("placing racks and switches")
-    placement = place_best(topology, catalog, effort, keep, tell, lambda: end is not None and time.monotonic() > end, jobs)
+    if placement is None:
+        tell("placing racks and switches")
+        placement = search(topology)
     findings += [*placement.findings, *raise_errors(check_placement(topology, placement))]
     tell("choosing cables")
     cabling = cable(topology, placement, catalog)
@@ -164,6 +170,20 @@ def with_pdus_for_racks(design: Design, catalog: Catalog) -> Topology:
         racks = needed
         topology = build_topology(design, catalog, racks)
     return topology
+
+
+def _in_fewer_racks(topology: Topology, placement: Placement, search: Callable[[Topology], Placement], catalog: Catalog) -> tuple[Topology, Placement]:
+    """The fabrics with PDUs for no more racks than a search needed, placed anew; those given where that is no cheaper."""
+    used = placement.places.filter(topology.devices["role"] != "pdu")["rack"].n_unique()
+    if used == placement.racks.height or placement.solution is None:
+        return topology, placement
+    fewer = build_topology(topology.design, catalog, used)
+    try:
+        again = search(fewer)
+    except DesignError:
+        return topology, placement
+    better = again.solution is not None and again.solution.objective <= placement.solution.objective
+    return (fewer, again) if better else (topology, placement)
 
 
 def _once(findings: Sequence[Problem]) -> tuple[Problem, ...]:

@@ -84,7 +84,7 @@ def place_best(
         around = None if kept is None else with_fellows(kept, topology, ground)
         arranged = sorted(fixed.values(), key=lambda c: c.cost.rank) if around is None else _arranged_beside(topology, ground, tariff, around)
         if effort != "fixed" or around is not None or not arranged:
-            starts = [_places(topology, c.placement) for c in arranged] if around is None else []
+            starts = [] if around is not None else [_places(topology, c.placement) for c in arranged] or _other_starts(topology, ground)
             found = solve(topology, ground, tariff, around, starts, effort, tell, stop, jobs, unit)
         searched = [_candidate("search", topology, ground, tariff, *places) for places in (found.places if found else ())]
         candidates = [*arranged, *(c for c in searched if c is not None)]
@@ -202,6 +202,12 @@ def _broken_by(topology: Topology, ground: Ground, name: str) -> str | None:
         return None
     broken = check_placement(topology, assemble(topology, ground.hall, *arranged))
     return f"{broken[0].where} {broken[0].what}" + (f" (and {len(broken) - 1:,} more)" if len(broken) > 1 else "")
+
+
+def _other_starts(topology: Topology, ground: Ground) -> list[tuple[Ints, Ints]]:
+    """Fixed arrangements that are none only because they take more racks than there are PDUs for: a search may do with fewer."""
+    tries = [places for name in FIXED for places in arranged_around(name, topology, ground)]
+    return [places for places in tries if {p.rule for p in check_placement(topology, assemble(topology, ground.hall, *places))} == {"rack-pdus"}]
 
 
 def _nothing_found(topology: Topology, ground: Ground, kept: Kept | None) -> list[Problem]:

@@ -158,7 +158,7 @@ def assemble(topology: Topology, hall: Hall, position: Ints, ru: Ints, findings:
 
     Nothing is judged here: `rules.check_placement` does that.
     """
-    position, ru = with_pdus(topology, position, ru)
+    position, ru = with_pdus(topology, hall, position, ru)
     taken, rack_no = np.unique(position, return_inverse=True)
     spots = hall.positions[taken]
     sizes = device_sizes(topology)
@@ -177,19 +177,21 @@ def assemble(topology: Topology, hall: Hall, position: Ints, ru: Ints, findings:
     return Placement(hall, racks_of(topology, spots, places), places, tuple(findings))
 
 
-def with_pdus(topology: Topology, position: Ints, ru: Ints) -> tuple[Ints, Ints]:
-    """Hall position and unit of all devices. PDUs without a unit (0) are dealt out, beside unit 1, to the racks that hold anything else, in hall order."""
+def with_pdus(topology: Topology, hall: Hall, position: Ints, ru: Ints) -> tuple[Ints, Ints]:
+    """Hall position and unit of all devices. PDUs without a unit (0) are dealt out, beside unit 1, to the racks that hold anything else, in hall order.
+
+    Those left over, where there are PDUs for more racks, stand in the first free positions.
+    """
     is_pdu = (topology.devices["role"] == "pdu").to_numpy()
     loose = np.flatnonzero(is_pdu & (ru < 1))
     if topology.design.pdus is None or not len(loose):
         return position, ru
-    racks = np.unique(position[~is_pdu])
-    there = np.isin(racks, position[is_pdu & (ru > 0)])
-    has = np.zeros(len(racks), np.int64)
-    has[there] = [int((position[is_pdu & (ru > 0)] == rack).sum()) for rack in racks[there].tolist()]
-    lacking = np.repeat(racks, np.maximum(topology.design.pdus.per_rack - has, 0))
+    each, racks, given = topology.design.pdus.per_rack, np.unique(position[~is_pdu]), position[is_pdu & (ru > 0)]
+    lacking = np.repeat(racks, np.maximum(each - (racks[:, None] == given[None, :]).sum(axis=1), 0))
+    spare = np.setdiff1d(hall.free, np.concatenate([racks, given]))[: max(0, -(-(len(loose) - len(lacking)) // each))]
+    stand = np.concatenate([lacking, np.repeat(spare, each), racks[-1:]])
     position, ru = position.copy(), ru.copy()
-    position[loose] = lacking[np.minimum(np.arange(len(loose)), len(lacking) - 1)] if len(lacking) else racks[-1]
+    position[loose] = stand[np.minimum(np.arange(len(loose)), len(stand) - 1)]
     ru[loose] = 1
     return position, ru
 

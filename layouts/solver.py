@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
+
+import numpy as np
 
 from ..fabric.topology import Topology, grown
 from .arrangements import amid_su
 from .hall import Ints
 from .hall_bound import hall_bound
 from .kept import Kept, servers_at
-from .pins import wishes
+from .pins import Wishes, wishes
 from .placement import Ground
 from .pricing import METRES_A_MODULE, Tariff
 from .sites import State, make_sites, positions_of
@@ -119,7 +122,7 @@ def _search(
     if standing is None:
         return None
     servers, kept = standing
-    asked = wishes(topology, ground.hall, ground.racks, servers)
+    asked = _with_pdus_for_all(topology, ground, wishes(topology, ground.hall, ground.racks, servers), starts)
     sites = make_sites(topology, ground.hall, tariff, ground.racks, ground.cap, asked, kept)
     board = make_board(sites)
     best: list[tuple[State, float]] = []
@@ -163,6 +166,17 @@ def _progress(cost: float, bound: float, scale: float, unit: str) -> str:
     """The best placement so far as the search counts it (each link by its own route), the bound, and how far apart they are."""
     gap = 100 * (cost - bound) / cost if cost > 0 else 0.0
     return f"placing racks and switches: about {cost / scale:,.0f} {unit}, bound {bound / scale:,.0f}, gap {max(0.0, gap):.1f}%"
+
+
+def _with_pdus_for_all(topology: Topology, ground: Ground, asked: Wishes, starts: Sequence[tuple[Ints, Ints]]) -> Wishes:
+    """The wishes, with no more positions open than there are PDUs for: those of the cheapest arrangement, then the first others."""
+    pdus = (topology.devices["role"] == "pdu").to_numpy()
+    if topology.design.pdus is None or not starts:
+        return asked
+    racks = -(-int(pdus.sum()) // topology.design.pdus.per_rack)
+    used = np.isin(ground.hall.free, starts[0][0][~pdus])
+    used[np.flatnonzero(~used)[: max(0, racks - int(used.sum()))]] = True
+    return replace(asked, may=asked.may & used[None, :])
 
 
 def _standing(topology: Topology, ground: Ground, starts: Sequence[tuple[Ints, Ints]], kept: Kept | None) -> tuple[Kept | None, Kept | None] | None:

@@ -124,6 +124,8 @@ def _run(words: str, run: Sequence[Spot], side: int) -> list[str]:
     lines = [words] if text_width(words, 10) <= room else words.split(" + ")
     if max(text_width(w, 5) for w in lines) > room or deep < (66 if len(lines) > 1 else 20):  # two lines need room beside what lies in the tray
         lines = ["net"] if run[0].kind == "network" and text_width("net", 5) <= room else []
+    if len(lines) > 2 and any(spot.fabrics for spot in run):  # three lines would lie on the marks
+        lines = ["net"]
     x, y = run[0].at[0] + room / 2 + 2, run[0].at[1] + deep / 2 - side * deep * 0.27 + 4 - 6 * (len(lines) - 1) + (4 * side if run[0].fabrics else 0)
     parts = []
     for row, shown in enumerate(filter(None, lines)):

@@ -68,13 +68,15 @@ def fixed_bytes(book: Workbook, rows: Mapping[str, bytes]) -> bytes:
 
 
 def _add_summary(book: Workbook, plan: Plan) -> None:
-    """One page: what, how much, in which unit; then what the colours mean."""
+    """One page, more with several fabrics: what, how much, in which unit; then what the colours mean."""
     facts = summary(plan)
     page = book.create_sheet("Summary")
     for letter, width in (("A", 36), ("B", 14), ("C", 34)):
         page.column_dimensions[letter].width = width
     page.sheet_view.showGridLines = False
     set_up_print(page, plan.design.name, "Summary", portrait=True)
+    if len(plan.topology.fabrics) > 1:
+        page.page_setup.fitToHeight = 0  # as many pages as the fabrics take, rather than tiny words
     page.append([styled(page, plan.design.name, font(bold=True, size=18))])
     page.append([styled(page, f"Planned by railplan {facts['railplan']}", font(colour="595959"))])
     for heading, rows in summary_rows(facts).items():

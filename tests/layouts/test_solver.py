@@ -29,6 +29,7 @@ from railplan.layouts.sites import State, is_sound, make_sites, positions_of
 from railplan.layouts.solver_polish import polish
 from railplan.layouts.solver_search import scratch, search
 from railplan.layouts.solver_walk import Board, make_board, total_cost
+from railplan.outputs import csv_files
 
 ROW = "hall: {nodes_per_rack: 2, rows: [{name: A, racks: 3}]}\n"
 SHORT_RACKS = "placement: {existing: [" + ", ".join(f"{{rack: A0{i}, ru: 17, height_ru: 29}}" for i in (1, 2, 3)) + "]}\n"
@@ -383,3 +384,36 @@ def test_pods_of_a_large_hall_are_searched_with_every_fabric(catalog: Catalog, m
     assert placement.solution is not None
     assert check_placement(topology, placement) == []
     assert placement.solution.objective <= min(v for v in placement.solution.baselines.values() if v is not None)
+
+
+@pytest.mark.parametrize("name", ["ethernet", "mixed"])
+def test_a_cluster_with_pdus_is_searched_and_every_rack_has_them(name: str, catalog: Catalog, cluster_of: Callable[..., Plan]) -> None:
+    before, plan = cluster_of(name), cluster_of(name, "quick")
+    assert plan.placement.solution is not None
+    assert check_placement(plan.topology, plan.placement) == []
+    assert plan.design.pdus is not None
+    held = plan.placement.places.filter(plan.topology.devices["role"] == "pdu").group_by("rack").len()
+    assert set(held["len"]) == {plan.design.pdus.per_rack}
+    assert held.height == plan.placement.racks.height <= before.placement.racks.height
+    assert plan.cabling.modules.height <= before.cabling.modules.height
+    others = plan.placement.places.filter(plan.topology.devices["role"] != "pdu")
+    assert plan.placement.solution.objective == plan.cabling.modules.height
+    assert set(others["rack"]) <= set(held["rack"])
+
+
+def test_pdus_for_more_racks_than_are_used_stand_in_free_positions(catalog: Catalog, cluster_of: Callable[..., Plan]) -> None:
+    row = parse_design("nodes: {model: hgx-b300, count: 16}\nfabrics: {compute: {family: spectrum-x}}\nhall: {rows: [{name: A, racks: 12}]}\n").hall
+    topology = build_topology(cluster_of("ethernet").design.model_copy(update={"hall": row}), catalog, 9)
+    ground = survey(topology, catalog)
+    arranged = PRESETS["amid-su"](topology, ground.hall, ground.racks, ground.cap)
+    assert arranged is not None
+    placement = assemble(topology, ground.hall, *arranged)
+    assert check_placement(topology, placement) == []
+    assert placement.places.filter(topology.devices["role"] != "pdu")["rack"].n_unique() < placement.racks.height == 9
+
+
+def test_a_replan_of_a_cluster_moves_no_server_no_switch_and_no_pdu(catalog: Catalog, cluster_of: Callable[..., Plan], tmp_path: Path) -> None:
+    plan = cluster_of("ethernet")
+    (tmp_path / "devices.csv").write_bytes(csv_files.files(plan)["devices.csv"])
+    again = place_best(plan.topology, catalog, "fixed", tmp_path)
+    assert again.places.select("rack", "ru").rows() == plan.placement.places.select("rack", "ru").rows()

@@ -220,3 +220,18 @@ def test_a_table_too_long_for_a_sheet_goes_on_in_the_next(monkeypatch: pytest.Mo
     read = load_workbook(io.BytesIO(data))
     assert read.sheetnames == ["Long", "Long 2", "Long 3"]
     assert [row["N"] for page in read for row in rows(page)] == list(range(7))
+
+
+def test_sheets_of_a_cluster_tell_fabrics_apart_and_those_of_one_fabric_need_not(cluster_of: Callable[..., Plan], plan_of: Callable[..., Plan]) -> None:
+    plan = cluster_of("ethernet")
+    book = load_workbook(io.BytesIO(workbook.files(plan)["plan.xlsx"]))
+    for title, wanted in (("BoM", set(plan.bom["fabric"]) - {""}), ("Cables", set(plan.topology.fabrics)), ("Port map", set(plan.topology.fabrics))):
+        page = book[title]
+        head = next(row for row in page.iter_rows() if any(cell.value == "Fabric" for cell in row))
+        column = next(cell.column for cell in head if cell.value == "Fabric")
+        assert page.auto_filter.ref.startswith(f"A{head[0].row}:")
+        assert {row[column - 1].value for row in page.iter_rows(min_row=head[0].row + 1)} - {None} == wanted
+    assert book["Summary"].page_setup.fitToHeight == 0
+    alone = load_workbook(io.BytesIO(workbook.files(plan_of("hgx-b300", 4, "spectrum-x"))["plan.xlsx"]))
+    assert not any(cell.value == "Fabric" for page in (alone["BoM"], alone["Cables"], alone["Port map"]) for row in page.iter_rows(max_row=8) for cell in row)
+    assert alone["Summary"].page_setup.fitToHeight == 1
