@@ -160,10 +160,14 @@ def make_plan(
 
 
 def with_pdus_for_racks(design: Design, catalog: Catalog) -> Topology:
-    """The fabrics, with PDUs for as many racks as the reference arrangement takes (PDUs need ports, ports switches, switches racks)."""
-    topology = build_topology(design, catalog)
-    racks = 0
-    for _ in range(PDU_ROUNDS if design.pdus is not None else 0):
+    """The fabrics, with PDUs for as many racks as the reference arrangement takes (PDUs need ports, ports switches, switches racks).
+
+    Where the design gives PDUs their places, there are these.
+    """
+    given = 0 if design.pdus is None else sum(device.startswith(f"{design.pdus.name}-") for devices in design.placement.places.values() for device in devices)
+    racks = 0 if design.pdus is None else -(-given // design.pdus.per_rack)
+    topology = build_topology(design, catalog, racks)
+    for _ in range(PDU_ROUNDS if design.pdus is not None and not given else 0):
         needed = sum(block.racks for block in survey(topology, catalog).blocks)
         if needed == racks:
             break

@@ -56,7 +56,7 @@ fabrics:
   compute: {family: quantum-ndr, ufm_links: 2}
   stor: {serves: [storage], switch: nvidia-qm9700}
   inb: {serves: [inband, frontend], switch: nvidia-sn4600c}
-  oob: {serves: [bmc, management, switch-management], switch: nvidia-sn2201, uplinks: {fabric: inb}}
+  oob: {serves: [bmc, management, switch-management], switch: nvidia-sn2201, redundancy: 2, uplinks: {fabric: inb}}
 """,
     "mixed": """
 name: mixed
