@@ -23,7 +23,7 @@ from .hall_checks import floor_problems
 from .mixed import stand_mixed
 from .rack_choice import rack_warnings, whole_racks
 from .racks import UNLIMITED, RackLimits, Stand, rack_limits, rack_types
-from .sizes import MANY, NodeRack, Size, arranging_limits, assumptions, device_sizes, kilo
+from .sizes import MANY, NodeRack, Size, arranging_limits, assumptions, beside_pdus, device_sizes, kilo
 from .tables import PLACES, RACKS
 
 
@@ -121,6 +121,7 @@ def survey(topology: Topology, catalog: Catalog) -> Ground:
     limits = rack_limits(spec, rack)
     drawn = make_hall(spec, rack, (), types)
     stands = drawn.stands if spec.rows else [Stand("", rack.model, limits, MANY, UNLIMITED)]
+    stands = [stand._replace(limits=beside_pdus(topology, stand.limits)) for stand in stands]
     found = [*assumptions(topology), *of_whole_racks, *rack_warnings(spec, types), *hall_problems(spec, rack, types), *floor_problems(spec, rack, types)]
     if not stands:
         raise DesignError([*found, Problem("hall-too-small", "hall.rows", "every position is blocked", "no rack can stand anywhere", "unblock positions, or add rows")])
@@ -145,7 +146,7 @@ def assemble(topology: Topology, hall: Hall, position: Ints, ru: Ints, findings:
 
     Nothing is judged here: `rules.check_placement` does that.
     """
-    position, ru = with_pdus(topology, position, ru)
+    position, ru = with_pdus(topology, hall, position, ru)
     taken, rack_no = np.unique(position, return_inverse=True)
     spots = hall.positions[taken]
     sizes = device_sizes(topology)
@@ -164,15 +165,20 @@ def assemble(topology: Topology, hall: Hall, position: Ints, ru: Ints, findings:
     return Placement(hall, racks_of(topology, spots, places), places, tuple(findings))
 
 
-def with_pdus(topology: Topology, position: Ints, ru: Ints) -> tuple[Ints, Ints]:
-    """Hall position and unit of all devices, PDUs dealt out to the racks that hold anything else, in hall order, beside unit 1."""
+def with_pdus(topology: Topology, hall: Hall, position: Ints, ru: Ints) -> tuple[Ints, Ints]:
+    """Hall position and unit of all devices, PDUs dealt out to the racks that hold anything else, in hall order.
+
+    Those that take units stand at the top, where nothing else is put; the others hang beside unit 1.
+    """
     pdus = np.flatnonzero((topology.devices["role"] == "pdu").to_numpy())
     if topology.design.pdus is None or not len(pdus):
         return position, ru
-    racks = np.unique(np.delete(position, pdus))
+    racks, each = np.unique(np.delete(position, pdus)), topology.design.pdus.per_rack
+    height_ru = int(device_sizes(topology)["height_ru"][int(pdus[0])])
     position, ru = position.copy(), ru.copy()
-    position[pdus] = racks[np.minimum(np.arange(len(pdus)) // topology.design.pdus.per_rack, len(racks) - 1)]
-    ru[pdus] = 1
+    position[pdus] = racks[np.minimum(np.arange(len(pdus)) // each, len(racks) - 1)]
+    top = hall.positions["height_ru"].to_numpy()[position[pdus]]
+    ru[pdus] = top + 1 - (np.arange(len(pdus)) % each + 1) * height_ru if height_ru else 1
     return position, ru
 
 
