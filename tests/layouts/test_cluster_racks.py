@@ -65,6 +65,6 @@ def test_pdus_that_take_units_and_weight_leave_less_of_a_rack_to_nodes(catalog: 
 
 
 def test_no_rack_stands_empty_between_servers_that_are_spread(catalog: Catalog) -> None:
-    """Six units of 900 kg dealt over four racks: the fifth and sixth go on, and no rack between them is left empty."""
-    plan = planned(catalog, 8, "[{name: app, model: storage-appliance, count: 24, racks_at_least: 2}, {name: cdu, model: cdu-row, count: 6, racks_at_least: 4}]")
+    """A unit of 900 kg that finds no room in the rack of its turn goes four racks on; those passed by do not count."""
+    plan = planned(catalog, 8, "[{name: app, model: storage-appliance, count: 32, racks_at_least: 2}, {name: cdu, model: cdu-row, count: 6, racks_at_least: 4}]")
     assert plan.placement.racks.height == plan.topology.devices.filter(pl.col("role") == "pdu").height / 2
