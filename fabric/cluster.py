@@ -106,7 +106,7 @@ def _around(compute: Topology, catalog: Catalog, racks: int) -> tuple[Around, di
     kinds = [(f"node-{i}" if i else "node", NodeKind(where, g.name, _node(compute, i), g.ports, g.networks)) for i, (where, g) in enumerate(groups)]
     ufm = compute.profiles.get("ufm")
     if ufm is not None and isinstance(ufm.part, Node):
-        kinds.append(("ufm", NodeKind("fabrics.compute.ufm_links", "ufm", ufm.part, {}, ())))
+        kinds.append(("ufm", NodeKind("fabrics.compute.ufm", "ufm", ufm.part, design.fabrics.compute.ufm_ports, ())))
     kinds += listed
     found, wrong = node_offers(design, [kind for _, kind in kinds], leaf)
     problems += unknown + wrong

@@ -106,6 +106,7 @@ class FabricSpec(Frozen):
     )
     spines_per_plane: int | None = Field(None, ge=1, description="Number of spines in each plane, for example twice the needed ones for growth; must divide the uplinks of a leaf.")
     uplink_gbps: int | None = Field(None, ge=1, description="Speed of leaf-spine links; by default the speed of the NIC ports.")
+    ufm_ports: PortMap = Field(default_factory=dict, description="Ports of the UFM servers that other fabrics take: label -> fabric, or none.")
     ufm_links: int = Field(0, ge=0, le=64, description="InfiniBand: leaf ports given to UFM servers (reference designs: 4). One node position of the cluster gives way to them.")
     reserved_ports: ReservedPorts = Field(ReservedPorts(), description="Ports left free on every switch.")
     switch_os: str | None = Field(None, description="Operating system whose port names are printed, for example sonic; by default the switch's first.")
@@ -165,6 +166,8 @@ class Fabrics(Frozen):
     def _names_are_words(self) -> Fabrics:
         for name in self.others:
             host_word(name)
+            if name == "none":
+                raise ValueError("a fabric cannot be called none | ports that go nowhere are given to none; choose another name")
         return self
 
 

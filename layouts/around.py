@@ -45,8 +45,11 @@ def arranged_around(name: str, topology: Topology, ground: Ground) -> Iterator[A
 def arranged_beside(name: str, topology: Topology, ground: Ground, kept: Kept) -> Iterator[Arranged]:
     """Yield kept devices where they are and all others in the arrangement, on racks without kept ones."""
     hall = ground.hall
-    shut = np.isin(hall.free, kept.position[kept.mask])
+    shut = np.isin(hall.free, kept.position[kept.mask & (topology.devices["role"] != "pdu").to_numpy()])  # a rack may have its PDUs before all else
     others = np.flatnonzero(~kept.mask)
+    if not len(others):
+        yield Arranged(kept.position, kept.ru)
+        return
     rest = replace(topology, devices=topology.devices[others].with_columns(dev=pl.int_range(pl.len(), dtype=pl.UInt32)))
     for found in arranged_around(name, rest, replace(ground, hall=_without(hall, shut))):
         position, ru = (np.zeros(topology.devices.height, np.int64) for _ in range(2))

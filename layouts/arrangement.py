@@ -134,7 +134,8 @@ def _server_block(topology: Topology, servers: pl.DataFrame, limits: RackLimits)
             ru.append(used_ru + 1)
             racks[rack] = used_ru + height_ru, used_w + power_w, used_kg + weight_kg
     dev = pl.concat([members["dev"] for _, members in kinds]).to_numpy().astype(np.int64)
-    return Block(NONE, len(racks), dev, np.array(slot, np.int64), np.array(ru, np.int64))
+    used, dense = np.unique(np.array(slot, np.int64), return_inverse=True)  # dealing over several racks may pass one by
+    return Block(NONE, len(used), dev, dense.astype(np.int64), np.array(ru, np.int64))
 
 
 def _fit_among(nodes: pl.DataFrame, leaves: pl.DataFrame, limits: RackLimits, per_rack: int, rack: int, pitch_ru: int) -> bool:

@@ -23,7 +23,7 @@ from .hall_checks import floor_problems
 from .mixed import stand_mixed
 from .rack_choice import rack_warnings, whole_racks
 from .racks import UNLIMITED, RackLimits, Stand, rack_limits, rack_types
-from .sizes import MANY, NodeRack, Size, arranging_limits, assumptions, device_sizes, kilo
+from .sizes import MANY, NodeRack, Size, arranging_limits, assumptions, beside_pdus, device_sizes, kilo
 from .tables import PLACES, RACKS
 
 
@@ -134,6 +134,8 @@ def survey(topology: Topology, catalog: Catalog) -> Ground:
     limits = rack_limits(spec, rack)
     drawn = make_hall(spec, rack, (), types)
     stands = drawn.stands if spec.rows else [Stand("", rack.model, limits, MANY, UNLIMITED)]
+    stands = [stand._replace(limits=beside_pdus(topology, stand.limits)) for stand in stands]
+    stands = [stand._replace(limits=beside_pdus(topology, stand.limits)) for stand in stands]
     found = [*assumptions(topology), *of_whole_racks, *rack_warnings(spec, types), *hall_problems(spec, rack, types), *floor_problems(spec, rack, types)]
     if not stands:
         raise DesignError([*found, Problem("hall-too-small", "hall.rows", "every position is blocked", "no rack can stand anywhere", "unblock positions, or add rows")])
@@ -178,9 +180,10 @@ def assemble(topology: Topology, hall: Hall, position: Ints, ru: Ints, findings:
 
 
 def with_pdus(topology: Topology, hall: Hall, position: Ints, ru: Ints) -> tuple[Ints, Ints]:
-    """Hall position and unit of all devices. PDUs without a unit (0) are dealt out, beside unit 1, to the racks that hold anything else, in hall order.
+    """Hall position and unit of all devices. PDUs without a unit (0) are dealt out to the racks that hold anything else, in hall order.
 
-    Those left over, where there are PDUs for more racks, stand in the first free positions.
+    Those that take units stand at the top, where nothing else is put; the others hang beside unit 1. Those left over, where
+    there are PDUs for more racks, stand in the first free positions.
     """
     is_pdu = (topology.devices["role"] == "pdu").to_numpy()
     loose = np.flatnonzero(is_pdu & (ru < 1))
@@ -192,7 +195,10 @@ def with_pdus(topology: Topology, hall: Hall, position: Ints, ru: Ints) -> tuple
     stand = np.concatenate([lacking, np.repeat(spare, each), racks[-1:]])
     position, ru = position.copy(), ru.copy()
     position[loose] = stand[np.minimum(np.arange(len(loose)), len(stand) - 1)]
-    ru[loose] = 1
+    height_ru = int(device_sizes(topology)["height_ru"][int(loose[0])])
+    _, begins, of = np.unique(position[loose], return_index=True, return_inverse=True)
+    number = np.arange(len(loose)) - begins[np.asarray(of).ravel()] + (position[loose][:, None] == given[None, :]).sum(axis=1)
+    ru[loose] = hall.positions["height_ru"].to_numpy()[position[loose]] + 1 - (number + 1) * height_ru if height_ru else 1
     return position, ru
 
 

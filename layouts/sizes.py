@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import polars as pl
@@ -78,6 +79,8 @@ def kind_sizes(topology: Topology) -> dict[tuple[str, str, str], Size]:
 def device_sizes(topology: Topology) -> pl.DataFrame:
     """Size of every device, future ones included; table `SIZES` in device order."""
     found = kind_sizes(topology)
+    if not found:
+        return pl.DataFrame(schema=SIZES)
     table = pl.DataFrame([(*key, *size) for key, size in found.items()], schema=["profile", "role", "model", *Size._fields], orient="row")
     joined = topology.devices.join(table, on=["profile", "role", "model"], how="left", maintain_order="left")
     return joined.select(pl.col(name).cast(dtype) for name, dtype in SIZES.items())
@@ -122,10 +125,26 @@ def cooling_is_limited(spec: HallSpec) -> bool:
 
 
 def arranging_limits(topology: Topology, limits: RackLimits) -> RackLimits:
-    """Limits of height, power and weight that keep those of cooling and floor too, whatever of the plan stands in the rack."""
+    """Limits of height, power and weight that keep those of cooling and floor too, whatever of the plan stands in the rack beside its PDUs."""
+    limits = beside_pdus(topology, limits)
     share = max((size.air_w / size.power_w for size in kind_sizes(topology).values() if size.power_w), default=1.0)
     power_w = min(limits.power_w, limits.air_w / share) if share else limits.power_w
     return RackLimits(limits.height_ru, power_w, limits.bears_kg)
+
+
+def beside_pdus(topology: Topology, limits: RackLimits) -> RackLimits:
+    """What the PDUs of a rack leave of it to everything else."""
+    if topology.design.pdus is None:
+        return limits
+    one, count = _size(topology, "pdu")[0], topology.design.pdus.per_rack
+    return replace(
+        limits,
+        height_ru=limits.height_ru - count * one.height_ru,
+        power_w=limits.power_w - count * one.power_w,
+        weight_kg=limits.weight_kg - count * one.weight_kg,
+        floor_kg=limits.floor_kg - count * one.weight_kg,
+        air_w=limits.air_w - count * one.air_w,
+    )
 
 
 class NodeRack(NamedTuple):

@@ -99,7 +99,7 @@ def _client_links(plan: Plan, devices: pl.DataFrame) -> dict[str, dict[str, tupl
     low = low.join(cages, on=["profile", "a_cage"], how="left")
     switch = pl.col("role").is_in(SWITCHES)
     why = pl.when(switch & pl.col("managed").is_not_null()).then(pl.lit(f" {MANAGED}")).when(switch).then(pl.lit(f" {UPLINKS}")).otherwise(pl.lit(""))
-    counted = low.group_by("kind", "fabric", "gbps", why.alias("why")).len().sort("gbps", "why", descending=[True, False])
+    counted = low.group_by("kind", "fabric", "gbps", why.alias("why")).len().sort("gbps", "why", "kind", "fabric", descending=[True, False, False, False])
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     for name in plan.topology.fabrics:
         for kind, gbps, reason, count in counted.filter(pl.col("fabric") == name).select("kind", "gbps", "why", "len").iter_rows():

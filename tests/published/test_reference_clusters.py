@@ -104,7 +104,7 @@ def test_fabrics_are_as_the_reference_asks(nodes: int) -> None:
 
 
 def test_the_published_north_south_switches_of_64_and_128_nodes() -> None:
-    """NVIDIA/enterprise-ras has 2 north-south leaves for 64 nodes, 8 and 4 spines for 128."""
+    """NVIDIA/enterprise-ras has 2 north-south leaves for 64 nodes, 8 and 4 spines for 128; its systems have two ports of 200G there, ours two of 400G."""
     assert [summary(planned("--reference", n))["fabrics"]["north-south"]["leaves"] for n in ("64", "128")] == [2, 8]
     assert [summary(planned("--reference", n))["fabrics"]["north-south"]["spines"] for n in ("64", "128")] == [0, 4]
 
