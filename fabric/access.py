@@ -208,7 +208,7 @@ def _within(found: Access | None, spec: AccessSpec, at: str, leaf: Switch, packe
         asked = f"with {spec.spines} spines " if spec.spines else ""
         what = f"{ports:,} ports of {len(packer.clients):,} clients cannot be carried {asked}by leaves of {leaf.model}"
         why = f"it has {offers}, uplinks included; spines must share the uplinks of every leaf evenly{end}"
-        fix = "allow a higher oversubscription, another number of spines, switches with more ports, or hang the leaves on another fabric by uplinks"
+        fix = f"{_ways_out(spec)}choose switches with more ports"
         return None, [Problem("access-size", at, what, why, fix)]
     if spec.leaves_max is not None and found.leaves > spec.leaves_max:
         sockets = sorted({(k.gbps, sum(s.kind == k for c in packer.clients for s in c.sockets)) for k in packer.kinds}, reverse=True)
@@ -216,6 +216,23 @@ def _within(found: Access | None, spec: AccessSpec, at: str, leaf: Switch, packe
         fix = f"set leaves_max to {found.leaves} or more, choose a switch with more ports, or give ports away by `ports` of the nodes"
         return None, [Problem("leaves-max", f"{at}.leaves_max", what, f"a leaf has {', '.join(f'{port_count(leaf, k)} ports of {k}' for k in packer.kinds)}", fix)]
     return found, []
+
+
+def _ways_out(spec: AccessSpec) -> str:
+    """What the design says that makes a fabric too small, as advice to change it."""
+    advice = [
+        (spec.clients_per_leaf != "auto", "raise clients_per_leaf"),
+        (bool(spec.reserved_ports), "lower reserved_ports"),
+        (spec.peer_links != "auto", "lower peer_links"),
+        (spec.uplinks is not None, "lower uplinks.links"),
+        (
+            spec.uplinks is None and spec.spine_switch is None,
+            "set spine_switch to one with more ports at the uplinks' speed (nvidia-sn4600c above nvidia-sn2201), or hang the leaves on another fabric by uplinks",
+        ),
+        (spec.spines is not None, "change spines"),
+        (spec.uplinks is None, "allow a higher oversubscription"),
+    ]
+    return "".join(f"{text}, " for holds, text in advice if holds) + "or "
 
 
 def _peer_links(spec: AccessSpec, packer: Packer, up: PortKind) -> int:

@@ -117,5 +117,5 @@ class PduSpec(Frozen):
     """Power distribution units: some in every rack, each with a management port."""
 
     model: str = Field("pdu-rack", description="Node model of the catalog.")
-    per_rack: int = Field(2, ge=1, le=8, description="Units in every rack.")
+    per_rack: int = Field(2, ge=1, le=8, description="Units in every rack, in those kept for growth too.")
     name: HostWord = Field("pdu", description="Host name prefix.")

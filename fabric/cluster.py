@@ -58,6 +58,18 @@ def whole_cluster(compute: Topology, catalog: Catalog, names: Mapping[str, PortN
     both = present.gather(links["a_dev"]) & present.gather(links["b_dev"])
     built = links.filter(both).with_columns(pl.int_range(pl.len(), dtype=pl.UInt32).alias("link"))
     future = pl.concat([compute.future, links.filter(~both)]).with_columns((pl.int_range(pl.len(), dtype=pl.UInt32) + built.height).cast(pl.UInt32).alias("link"))
+    unused = [
+        Problem(
+            "unused-field",
+            f"fabrics.{name}.peer_links",
+            f"peer_links says nothing of {name}, whose leaves share spines" if a.spines else f"peer_links says nothing of {name}, whose leaves stand alone",
+            "it is ignored",
+            "remove it",
+            "warning",
+        )
+        for name, a in sizes.items()
+        if a.spec.peer_links != "auto" and not a.is_pair
+    ]
     parts = [p.part for key, p in profiles.items() if key not in compute.profiles]
     return Topology(
         design,
@@ -66,7 +78,7 @@ def whole_cluster(compute: Topology, catalog: Catalog, names: Mapping[str, PortN
         port_names(profiles, naming),
         profiles,
         {**compute.fabrics, **{name: facts(a) for name, a in sizes.items()}},
-        (*compute.findings, *part_warnings(parts)),
+        (*compute.findings, *unused, *part_warnings(parts)),
         future,
         compute,
     )
@@ -81,6 +93,9 @@ def node_kinds(design: Design, catalog: Catalog) -> tuple[list[tuple[str, NodeKi
     for where, profile, model, name, ports, networks in listed:
         if model not in catalog.nodes:
             problems.append(Problem("unknown-model", f"{where}.model", f"unknown node model {model!r}", fix=did_you_mean(model, catalog.nodes)))
+        elif profile == "pdu" and catalog.nodes[model].role != "pdu":
+            pdus = ", ".join(n.model for n in catalog.nodes.values() if n.role == "pdu")
+            problems.append(Problem("no-pdu", f"{where}.model", f"{model} is no PDU", "every rack would get some", f"choose {pdus}, or list it under servers"))
         else:
             found.append((profile, NodeKind(where, name, catalog.nodes[model], ports, networks)))
     return found, problems

@@ -220,13 +220,10 @@ def _no_cable(topology: Topology, catalog: Catalog, group: Group, shapes: Sequen
         return Problem("no-cable", f"fabrics.{link['fabric']}", f"{count:,} links join their connectors {' and '.join(odd)}, and no fibre does (such as {example})", why, fix)
     if link["length_source"] == "measured":
         return Problem("no-cable", "hall.measured", what, why, "correct the measured length, or add a part that reaches to a folder given with --catalog")
-    return Problem(
-        "no-cable",
-        "cables.max_length_m" if limits else "hall",
-        what,
-        why,
-        "bring the racks closer, allow longer cables, or add a part that reaches to a folder given with --catalog",
-    )
+    fix = "bring the racks closer, allow longer cables, or add a part that reaches to a folder given with --catalog"
+    if link["fabric"] != "compute":
+        fix += f"; or run these ports at another speed (fabrics.{link['fabric']}.gbps), or give them away by `ports` of the nodes (UFM servers: ufm_ports)"
+    return Problem("no-cable", "cables.max_length_m" if limits else "hall", what, why, fix)
 
 
 def _free_tails(cables: pl.DataFrame, catalog: Catalog) -> list[Problem]:

@@ -192,6 +192,11 @@ def short_of_racks(topology: Topology, stands: Sequence[Stand], racks: Mapping[s
         what = f"{need:,} racks of {kind.per_rack} {model} needed, {have:,} positions take one: {lack}"
         why = f"{_reason(roomiest(stands, kind.size), kind.size)}; " + "; ".join(f"{s.free} of {s.type} in row {s.row}: {_taken(s, whole)}" for s in stands)
         fix = f"add {short:,} position{'s' if short > 1 else ''} of {whole.height_ru} U, {kilo(whole.power_w)} kW and {whole.weight_kg:,.0f} kg or more"
+        cooled = [s for s in stands if not misfits(s.limits, whole) and int((s.row_air_w + 1e-6) / max(whole.air_w, 1e-6)) < s.free]
+        if cooled:
+            row = cooled[0]
+            more = min(row.free, int((row.row_air_w + 1e-6) / max(whole.air_w, 1e-6)) + short)
+            fix = f"raise cooling_kw of row {row.row} to {kilo(more * whole.air_w)} or more, or {fix} in another row"
         problems.append(Problem("hall-too-small", "hall.rows", what, why, fix + (" with liquid cooling" if whole.liquid else "")))
     return problems or _short_of_room(topology, stands, len(blocks))
 

@@ -22,7 +22,7 @@ def impossible(topology: Topology, ground: Ground) -> list[Problem]:
     asked = wishes(topology, hall, ground.racks)
     problems = _shut_pins(topology, hall, asked)
     if not problems:
-        problems = _too_tight(topology, asked) + _cannot_stand_apart(topology, hall, asked)
+        problems = _too_tight(topology, hall, asked) + _cannot_stand_apart(topology, hall, asked)
     return problems + (_power_short(topology, ground, asked) if spec.power_groups else [])
 
 
@@ -60,11 +60,14 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
-def _too_tight(topology: Topology, asked: Wishes) -> list[Problem]:
-    """Devices that may stand in the same few racks only, and need more units than are free there."""
+def _too_tight(topology: Topology, hall: Hall, asked: Wishes) -> list[Problem]:
+    """Devices that may stand in the same few racks only, and need more units, power or weight than is left there."""
     names = topology.devices["device"].to_list()
-    height = device_sizes(topology)["height_ru"].to_numpy().astype(np.int64)
+    sizes, spots = device_sizes(topology), hall.positions[hall.free]
+    height, watts, kilos = (sizes[c].to_numpy() for c in ("height_ru", "power_w", "weight_kg"))
     free_ru = (~asked.taken).sum(axis=1)
+    free_w, free_kg = spots["power_w"].to_numpy() - asked.power_w, spots["weight_kg"].to_numpy() - asked.weight_kg
+    where = "placement.pins" if topology.design.placement.pins else "placement.forbidden"
     problems = []
     sets, of = np.unique(asked.may, axis=0, return_inverse=True)
     for number, racks in enumerate(sets):
@@ -73,7 +76,12 @@ def _too_tight(topology: Topology, asked: Wishes) -> list[Problem]:
         if need > room:
             what = f"{len(within):,} devices may stand only in {int(racks.sum()):,} racks: they take {need:,} U, {room:,} U are free there"
             why = f"such as {names[int(np.flatnonzero(np.asarray(of).ravel() == number)[0])]}: {need - room:,} U short"
-            problems.append(Problem("pins-too-tight", "placement.pins" if topology.design.placement.pins else "placement.forbidden", what, why, "name more racks"))
+            problems.append(Problem("pins-too-tight", where, what, why, "name more racks"))
+        for need_of, left, unit in ((watts, free_w, "W"), (kilos, free_kg, "kg")):
+            needs, has = float(need_of[within].sum()), float(left[racks].sum())
+            if needs > has + 1e-3:
+                what = f"{len(within):,} devices may stand only in {int(racks.sum()):,} racks: they come to {needs:,.0f} {unit}, {has:,.0f} {unit} are left there"
+                problems.append(Problem("pins-too-tight", where, what, f"{needs - has:,.0f} {unit} short", "name more racks, or raise what the racks take"))
     return problems
 
 

@@ -23,6 +23,9 @@ from .placement import Ground, assemble
 from .rules import check_placement
 from .sizes import device_sizes
 
+ASKED = {"pin": "placement.pins", "power-group": "placement.power_groups", "stand-apart": "placement.apart", "existing-units": "placement.existing"}
+"""Rules that the design makes, and where it says so."""
+
 NAMED = 8
 """Unknown devices that are named one by one."""
 
@@ -135,10 +138,16 @@ def _broken(topology: Topology, hall: Hall, kept: Kept, where: dict[str, str], a
     alone = replace(topology, devices=topology.devices.filter(pl.Series(kept.mask)).with_columns(dev=pl.int_range(pl.len(), dtype=pl.UInt32)))
     whole = bool(kept.mask.all())
     return [
-        Problem(p.rule, where.get(p.where, at), f"{p.where} {p.what}", "its place is given, and what is given stays", "mend its place, or leave it out")
+        Problem(
+            p.rule, ASKED.get(p.rule, where.get(p.where, at)), f"{p.where} {p.what}", f"its place is given ({where.get(p.where, at)}), and what is given stays", _way_out(p.rule)
+        )
         for p in check_placement(alone, assemble(alone, hall, kept.position[kept.mask], kept.ru[kept.mask]))
         if whole or p.rule != "stand-apart"
     ]
+
+
+def _way_out(rule: str) -> str:
+    return f"loosen {ASKED[rule]}, or give it another place" if rule in ASKED else "mend its place, or leave it out"
 
 
 def with_fellows(kept: Kept, topology: Topology, ground: Ground) -> Kept:

@@ -173,10 +173,10 @@ def _arranged(topology: Topology, ground: Ground, tariff: Tariff, names: Iterabl
     return found
 
 
-def _too_small(topology: Topology, ground: Ground, name: str = "") -> list[Problem]:
+def _too_small(topology: Topology, ground: Ground, name: str = "", searched: bool = False) -> list[Problem]:
     """By how much the hall without its forbidden racks is too small for the reference arrangement, or the one named."""
     shut = int(ground.hall.positions["rack"].gather(ground.hall.free).is_in(topology.design.placement.forbidden).sum())
-    return too_small(topology, ground.hall, ground.blocks, ground.racks, ground.cap, racks_needed(name, topology, ground) if name else None, shut, name)
+    return too_small(topology, ground.hall, ground.blocks, ground.racks, ground.cap, racks_needed(name, topology, ground) if name else None, shut, name, searched)
 
 
 def _arranged_beside(topology: Topology, ground: Ground, tariff: Tariff, kept: Kept) -> list[Candidate]:
@@ -212,7 +212,7 @@ def _other_starts(topology: Topology, ground: Ground) -> list[tuple[Ints, Ints]]
 
 def _nothing_found(topology: Topology, ground: Ground, kept: Kept | None) -> list[Problem]:
     """Say why nothing keeps all rules: the hall is too small, or what each arrangement breaks."""
-    short = _too_small(topology, ground)
+    short = _too_small(topology, ground, searched=True)
     if short:
         return short
     if kept is not None:
@@ -220,4 +220,6 @@ def _nothing_found(topology: Topology, ground: Ground, kept: Kept | None) -> lis
         return [Problem("no-placement", "placement", what, "what is given stays", "let go of some of them, loosen pins or power groups, or add positions to hall.rows")]
     what = "no placement was found that keeps every pin, power group and limit together"
     why = "; ".join(f"{name} {'does not fit' if (broken := _broken_by(topology, ground, name)) is None else f'breaks: {broken}'}" for name in FIXED)
-    return [Problem("no-placement", "placement", what, why, "loosen pins or power groups, or add positions to hall.rows")]
+    most = max((kind.per_rack for kind in ground.racks.values()), default=1)
+    together = f"; nodes stand together, {most} in a rack: `placement.places` gives single ones their place, hall.nodes_per_rack makes racks smaller" if most > 1 else ""
+    return [Problem("no-placement", "placement", what, why, f"loosen pins or power groups, or add positions to hall.rows{together}")]

@@ -16,7 +16,7 @@ from ..fabric.tables import NONE, frame
 from ..fabric.topology import Topology
 from ..problems import DesignError, Problem, raise_errors
 from ..vendors.catalog import Catalog
-from .arrangement import Block, arrange
+from .arrangement import Block, arrange, blocks_of_nodes
 from .fill import node_racks, raise_limits, rows_without_nodes, short_of_racks, switches_cap, too_big
 from .hall import Hall, Ints, hall_problems, make_hall, measured_problems, stand_blocks
 from .hall_checks import floor_problems
@@ -223,7 +223,15 @@ def racks_of(topology: Topology, spots: pl.DataFrame, places: pl.DataFrame) -> p
 
 
 def too_small(
-    topology: Topology, hall: Hall, blocks: Sequence[Block], racks: Mapping[str, NodeRack], cap: int, need: int | None = None, forbidden: int = 0, name: str = ""
+    topology: Topology,
+    hall: Hall,
+    blocks: Sequence[Block],
+    racks: Mapping[str, NodeRack],
+    cap: int,
+    need: int | None = None,
+    forbidden: int = 0,
+    name: str = "",
+    searched: bool = False,
 ) -> list[Problem]:
     """Return by how many racks, units and kilowatts the hall falls short of the blocks (or of `need` racks of the arrangement `name`), and what would help."""
     need, free = sum(b.racks for b in blocks) if need is None else need, len(hall.free) - forbidden
@@ -234,6 +242,8 @@ def too_small(
     sizes = device_sizes(topology)
     fix = f"add {short:,} position{'s' if short > 1 else ''} to hall.rows"
     fix += "" if name else _packed_tighter(topology, limits, free, racks, cap)
+    if not name and not searched and len(blocks_of_nodes(topology, racks)[0]) <= free:
+        fix += ", or let --effort quick look for room above the nodes"
     what = f"{need:,} racks needed{f' for {name}' if name else ''}, the hall has {free:,} positions" + (f" besides {forbidden:,} forbidden ones" if forbidden else "")
     what += f": {short:,} short, which is {short * limits.height_ru:,} U and {kilo(short * limits.power_w)} kW"
     why = (

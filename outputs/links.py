@@ -102,7 +102,7 @@ def ethernet_links(plan: Plan, reader: str) -> pl.DataFrame:
     """The links of Ethernet fabrics; raises DesignError when there are none, for `reader` knows nothing else."""
     ethernet = [fabric for fabric, protocol in protocols(plan).items() if protocol == "ethernet"]
     if not ethernet:
-        why = f"the fabrics of {plan.design.name} are InfiniBand"
+        why = f"the compute fabric of {plan.design.name} is InfiniBand"
         raise DesignError([Problem("format", "--only", f"{reader} is for Ethernet fabrics", why, "leave it out of --only", "note")])
     return links(plan).filter(pl.col("fabric").is_in(ethernet))
 
