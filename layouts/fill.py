@@ -14,7 +14,7 @@ from ..problems import Problem
 from ..vendors.catalog import Catalog
 from ..vendors.models import Node
 from .arrangement import blocks_of_nodes
-from .racks import RackLimits, Stand
+from .racks import UNLIMITED, RackLimits, Stand
 from .sizes import NodeRack, Size, allowed, device_sizes, kilo, kind_sizes, misfits
 
 
@@ -192,11 +192,8 @@ def short_of_racks(topology: Topology, stands: Sequence[Stand], racks: Mapping[s
         what = f"{need:,} racks of {kind.per_rack} {model} needed, {have:,} positions take one: {lack}"
         why = f"{_reason(roomiest(stands, kind.size), kind.size)}; " + "; ".join(f"{s.free} of {s.type} in row {s.row}: {_taken(s, whole)}" for s in stands)
         fix = f"add {short:,} position{'s' if short > 1 else ''} of {whole.height_ru} U, {kilo(whole.power_w)} kW and {whole.weight_kg:,.0f} kg or more"
-        cooled = [s for s in stands if not misfits(s.limits, whole) and int((s.row_air_w + 1e-6) / max(whole.air_w, 1e-6)) < s.free]
-        if cooled:
-            row = cooled[0]
-            more = min(row.free, int((row.row_air_w + 1e-6) / max(whole.air_w, 1e-6)) + short)
-            fix = f"raise cooling_kw of row {row.row} to {kilo(more * whole.air_w)} or more, or {fix} in another row"
+        raised = _more_cooling(stands, whole, short)
+        fix = f"raise cooling_kw of {raised}, or {fix} in another row" if raised else fix
         problems.append(Problem("hall-too-small", "hall.rows", what, why, fix + (" with liquid cooling" if whole.liquid else "")))
     return problems or _short_of_room(topology, stands, len(blocks))
 
@@ -221,6 +218,18 @@ def _short_of_room(topology: Topology, stands: Sequence[Stand], blocks: int) -> 
     what = f"{blocks:,} racks of nodes, {need_ru:,} U and {kilo(need_w)} kW needed: {', '.join(filter(None, short))} short"
     why = "the hall has " + "; ".join(f"{s.free} of {s.type} in row {s.row}, {s.free * s.limits.height_ru:,} U and {kilo(s.free * s.limits.power_w)} kW" for s in stands)
     return [Problem("hall-too-small", "hall.rows", what, why, "add positions to hall.rows")]
+
+
+def _more_cooling(stands: Sequence[Stand], whole: Size, short: int) -> str:
+    """Rows whose air holds back full racks of nodes, and what it would have to take for so many more; empty where rows do not."""
+    found = []
+    for row in (s for s in stands if s.row_air_w < UNLIMITED and not misfits(s.limits, whole)):
+        now = int((row.row_air_w + 1e-6) / max(whole.air_w, 1e-6))
+        more = min(row.free - now, short)
+        if more > 0:
+            found.append(f"row {row.row} to {kilo((now + more) * whole.air_w)}")
+            short -= more
+    return " and ".join(found)
 
 
 def _taken(stand: Stand, whole: Size) -> str:
