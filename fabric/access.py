@@ -227,10 +227,11 @@ def _ways_out(spec: AccessSpec) -> str:
         (spec.uplinks is not None, "lower uplinks.links"),
         (
             spec.uplinks is None and spec.spine_switch is None,
-            "set spine_switch to one with more ports at the uplinks' speed (nvidia-sn4600c above nvidia-sn2201), or hang the leaves on another fabric by uplinks",
+            "set spine_switch to one with more ports at the uplinks' speed (nvidia-sn4600c above nvidia-sn2201)",
         ),
         (spec.spines is not None, "change spines"),
         (spec.uplinks is None, "allow a higher oversubscription"),
+        (spec.uplinks is None, "hang the leaves on another fabric by uplinks"),
     ]
     return "".join(f"{text}, " for holds, text in advice if holds) + "or "
 

@@ -138,16 +138,18 @@ def _broken(topology: Topology, hall: Hall, kept: Kept, where: dict[str, str], a
     alone = replace(topology, devices=topology.devices.filter(pl.Series(kept.mask)).with_columns(dev=pl.int_range(pl.len(), dtype=pl.UInt32)))
     whole = bool(kept.mask.all())
     return [
-        Problem(
-            p.rule, ASKED.get(p.rule, where.get(p.where, at)), f"{p.where} {p.what}", f"its place is given ({where.get(p.where, at)}), and what is given stays", _way_out(p.rule)
-        )
+        _broken_place(p, where.get(p.where, at))
         for p in check_placement(alone, assemble(alone, hall, kept.position[kept.mask], kept.ru[kept.mask]))
         if whole or p.rule != "stand-apart"
     ]
 
 
-def _way_out(rule: str) -> str:
-    return f"loosen {ASKED[rule]}, or give it another place" if rule in ASKED else "mend its place, or leave it out"
+def _broken_place(broken: Problem, at: str) -> Problem:
+    """A rule that given places break, told where they are given; what the design asks of an earlier plan, where the design asks it."""
+    what, asked = f"{broken.where} {broken.what}", ASKED.get(broken.rule)
+    if asked is None or at.startswith("placement."):
+        return Problem(broken.rule, at, what, "its place is given, and what is given stays", f"mend its place, or leave it out{f', or loosen {asked}' if asked else ''}")
+    return Problem(broken.rule, asked, what, f"its place is kept ({at}), and what is kept stays", f"loosen {asked}, or plan without --keep")
 
 
 def with_fellows(kept: Kept, topology: Topology, ground: Ground) -> Kept:

@@ -245,3 +245,41 @@ def test_links_between_a_pair_fill_whole_cages() -> None:
     between = links(topology, "front", "inter-switch")
     assert (between.height, between["gbps"].unique().to_list()) == (4, [200])
     assert between.group_by("a_cage").len()["len"].to_list() == [4]
+
+
+def test_no_fabric_is_called_none_and_no_server_is_a_pdu() -> None:
+    with pytest.raises(DesignError, match="cannot be called none"):
+        parse_design(text(others="none: {serves: [inband], family: spectrum-x}"))
+    assert [p.rule for p in refused(more="pdus: {model: cpu-node}")] == ["no-pdu"]
+
+
+def test_peer_links_beside_spines_are_said_to_be_unused() -> None:
+    topology = cluster(nodes=300, others=f"{FRONT[:-1]}, peer_links: 4}}\n  {OOB}")
+    assert [p.where for p in topology.findings if p.rule == "unused-field"] == ["fabrics.front.peer_links"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        (FRONT.replace("}", ", clients_per_leaf: 1}"), "raise clients_per_leaf"),
+        (FRONT.replace("}", ", reserved_ports: 127}"), "lower reserved_ports"),
+        ("front: {serves: [inband, storage, bmc], switch: nvidia-sn2201}", "set spine_switch"),
+    ],
+)
+def test_a_fabric_too_small_names_the_field_at_fault(spec: str, says: str) -> None:
+    (problem,) = [p for p in refused(nodes=300, others=spec) if p.rule == "access-size"]
+    assert says in problem.fix
+
+
+def test_ports_of_ufm_servers_are_given_away_too() -> None:
+    design = "nodes: {model: dgx-h100, count: 16}\nfabrics:\n  compute: {family: quantum-ndr, ufm_links: 2%s}\n  inb: {serves: [inband], switch: nvidia-sn4600c}\n"
+    labels = [p.label for p in CATALOG.nodes["ufm-server"].ports if p.use == "inband"]
+    off = ", ufm_ports: {" + ", ".join(f"{label}: none" for label in labels) + "}"
+    plain, given = (build_topology(parse_design(design % more), CATALOG) for more in ("", off))
+    ufm = {name for name in plain.devices["device"] if name.startswith("ufm")}
+
+    def hangs(topology: Topology) -> set[str]:
+        return {topology.devices["device"][d] for d in links(topology, "inb")["a_dev"].to_list()} & ufm
+
+    assert hangs(plain) == ufm
+    assert hangs(given) == set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -266,3 +267,40 @@ def test_an_existing_device_of_the_plan_stays_where_it_is(catalog: Catalog) -> N
 def test_existing_equipment_says_what_it_is_once(catalog: Catalog, thing: str) -> None:
     with pytest.raises(DesignError):
         topology_of(catalog, 32, f"{{existing: [{thing}]}}")
+
+
+@pytest.mark.parametrize(("before", "after"), [(7, 8), (11, 12), (4, 5), (31, 33)])
+def test_a_node_more_moves_nothing(catalog: Catalog, tmp_path: Path, before: int, after: int) -> None:
+    small, large = (f"nodes: {{model: hgx-b300, count: {n}}}\nfabrics: {{compute: {{family: spectrum-x}}}}\n" for n in (before, after))
+    earlier = make_plan(parse_design(small), catalog)
+    later = make_plan(parse_design(large), catalog, keep=saved(earlier, tmp_path / "earlier"))
+    old, new = where(earlier.topology, earlier.placement), where(later.topology, later.placement)
+    assert {name: new[name] for name in old if name in new} == {name: place for name, place in old.items() if name in new}
+    assert len(new) == later.topology.devices.height
+
+
+@pytest.mark.parametrize("name", ["ethernet", "mixed", "infiniband"])
+def test_a_whole_cluster_planned_again_moves_nothing(catalog: Catalog, tmp_path: Path, cluster_of: Callable[..., Plan], name: str) -> None:
+    earlier = cluster_of(name)
+    later = make_plan(earlier.design, catalog, keep=saved(earlier, tmp_path / "earlier"))
+    old, new = where(earlier.topology, earlier.placement), where(later.topology, later.placement)
+    built = set(earlier.topology.devices.filter("present")["device"])
+    assert {n: new[n] for n in built} == {n: old[n] for n in built}
+    assert check_placement(later.topology, later.placement) == []
+
+
+def test_what_the_design_asks_against_given_places_is_named(catalog: Catalog) -> None:
+    with pytest.raises(DesignError) as refused:
+        make_plan(parse_design(text_of(32, "placement: {places: {A01: {gpu-001: 1}}, pins: [{device: gpu-001, racks: [B08]}]}\n")), catalog)
+    (problem,) = refused.value.problems
+    assert problem.where == "placement.places.A01.gpu-001"
+    assert "loosen placement.pins" in problem.fix
+
+
+def test_what_the_design_asks_against_an_earlier_plan_is_told_where_the_design_asks_it(catalog: Catalog, tmp_path: Path) -> None:
+    earlier = saved(make_plan(parse_design(text_of(32)), catalog), tmp_path / "earlier")
+    asks = "placement: {pins: [{device: gpu-001, racks: [B08]}], power_groups: [{rows: [A], power_kw: 20}]}\n"
+    with pytest.raises(DesignError) as refused:
+        make_plan(parse_design(text_of(32, asks)), catalog, keep=earlier)
+    assert {p.where for p in refused.value.problems} == {"placement.pins", "placement.power_groups"}
+    assert all("devices.csv" in p.why and "--keep" in p.fix for p in refused.value.problems)

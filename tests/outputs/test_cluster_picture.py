@@ -126,3 +126,9 @@ def test_leaves_are_paler_than_spines_of_the_same_fabric() -> None:
     assert fill_of(("spine", "front", "x"), colours) == colours["front"]
     assert fill_of(("leaf", "front", "x"), colours) == tint(colours["front"], 0.35)
     assert len(set(colours.values())) == 2
+
+
+def test_ties_are_drawn_in_one_order(cluster_of: Callable[..., Plan]) -> None:
+    plan = cluster_of("ethernet")
+    first = cluster_picture.files(plan)
+    assert all(cluster_picture.files(plan) == first for _ in range(6))
