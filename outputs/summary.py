@@ -50,6 +50,7 @@ def summary(plan: Plan) -> dict[str, Any]:
             "used": racks.filter(~pl.col("reserved")).height,
             "power_kw": round(racks["power_w"].sum() / 1000, 3),
             "reserved": racks.filter("reserved").height,
+            "rows": _rows(racks),
         },
         "reference": _reference(plan),
         "cost": cost(plan),
@@ -152,6 +153,12 @@ def _traffic(plan: Plan, name: str) -> dict[str, Any]:
     found = plan.traffic[name]
     witness = [{"from": s.source, "to": s.target, "gbps": s.gbps} for s in found.witness[:WITNESS_ROWS]]
     return {"worst_load": found.worst_load, "worst_link": found.worst_link, "by_tier": dict(found.by_tier), "witness": witness, "witness_rows": len(found.witness)}
+
+
+def _rows(racks: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    """Racks, power and weight of every row in use, as they stand today."""
+    rows = racks.group_by("row", maintain_order=True).agg(pl.len(), pl.col("power_w").sum() / 1000, pl.col("weight_kg").sum())
+    return {row: {"racks": count, "power_kw": round(power_kw, 3), "weight_kg": round(weight_kg, 3)} for row, count, power_kw, weight_kg in rows.iter_rows()}
 
 
 def _number(value: float) -> float | None:

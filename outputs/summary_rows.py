@@ -27,6 +27,7 @@ def summary_rows(facts: dict[str, Any]) -> dict[str, list[Row]]:
     racks, cables = facts["racks"], facts["cables"]
     kept: list[Row] = [("Racks kept for growth", racks["reserved"], "")] if racks["reserved"] else []
     sections["Racks"] = [("Racks in use", racks["used"], ""), *kept, ("Highest power", float(racks["power_kw"]), "kW")]
+    sections["Racks"] += [(f"Row {row}", f"{n['racks']:,} racks, {n['power_kw']:,.1f} kW, {n['weight_kg']:,.0f} kg", "") for row, n in racks["rows"].items()]
     sections["Placement"] = placement_rows(facts["placement"])
     if facts["reference"]:
         sections[f"Beside the {facts['reference']['nodes']}-node reference cluster"] = [_reference(row) for row in facts["reference"]["figures"]]

@@ -107,3 +107,12 @@ def test_fabrics_of_a_cluster_add_up_to_the_whole(name: str, cluster_of: Callabl
     assert sum(f["cost"]["total"] for f in fabrics) + nodes["total"].sum() == pytest.approx(found["cost"]["total"])
     for fabric in fabrics:
         assert sum(fabric["switches"].values()) == fabric["leaves"] + fabric["spines"] + fabric["cores"]
+
+
+def test_rows_of_the_hall_add_up_to_all_racks(cluster_of: Callable[..., Plan]) -> None:
+    plan = cluster_of("ethernet")
+    found, racks = summary(plan)["racks"], plan.placement.racks
+    assert list(found["rows"]) == racks["row"].unique(maintain_order=True).to_list()
+    assert sum(row["racks"] for row in found["rows"].values()) == racks.height
+    assert sum(row["power_kw"] for row in found["rows"].values()) == pytest.approx(found["power_kw"])
+    assert sum(row["weight_kg"] for row in found["rows"].values()) == pytest.approx(racks["weight_kg"].sum())
