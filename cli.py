@@ -282,7 +282,7 @@ def draw_hall(file: Path, output: Path, catalogs: tuple[Path, ...]) -> None:
 
 
 @main.command()
-@click.argument("room", required=False, metavar="[switches|nodes|cables|modules|racks]")
+@click.argument("room", required=False, metavar="[switches|nodes|cables|modules|racks|licences]")
 @click.argument("model", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 @_catalog_option

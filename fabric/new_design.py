@@ -21,7 +21,7 @@ FLAGS: dict[str, Flag] = {
     "grow_to": Flag("nodes.grow_to", "final number of nodes: spines, racks, power and ports are kept for it"),
     "family": Flag("fabrics.compute.family", "spectrum-x, tomahawk-6, tomahawk-5, quantum-ndr or quantum-xdr"),
     "switch": Flag("fabrics.compute.switch", "`railplan catalog switches` lists the models"),
-    "style": Flag("fabrics.compute.style", "rail, pair or single"),
+    "style": Flag("fabrics.compute.style", "rail, rail-only, tor, dual-tor, pair, single or chassis"),
     "planes": Flag("fabrics.compute.planes", "disjoint networks every NIC is split over: auto, 1, 2 or 4"),
     "oversubscription": Flag("fabrics.compute.oversubscription", "1 is non-blocking; 2:1 halves the uplinks"),
     "seed": Flag("seed", "of everything tried at random"),

@@ -72,7 +72,7 @@ class PowerGroupSpec(Frozen):
 
 
 class PlacementSpec(Frozen):
-    """How racks and switches are placed; by default the search is free."""
+    """How racks and switches are placed: pins, equipment that stands already, arrangements to force."""
 
     arrangement: Arrangement = Field(
         "auto",
