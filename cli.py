@@ -194,7 +194,7 @@ def check(design: Path, hall: Path | None, effort: str, fail: tuple[str, ...], f
         click.echo(line, err=True)
     if worst is not None:
         of_compute = " of the compute fabric" if len(made.topology.fabrics) > 1 else ""
-        click.echo(f"worst single {fail_any}{of_compute}, {tried} kinds of {of:,} tried", err=True)
+        click.echo(f"worst single {fail_any}{of_compute}, {of:,} in all, {tried} tried: one of each kind", err=True)
         for line in damage_text(worst):
             click.echo(line, err=True)
 

@@ -136,7 +136,7 @@ def _mode(cage: NodeCage, served_by: Sequence[tuple[Switch, AccessSpec]]) -> Bre
         if not mode.disputed
         and all(mode.protocol == leaf.protocol and PortKind.of(mode) in kinds(leaf) and (spec.gbps is None or mode.gbps <= spec.gbps) for leaf, spec in served_by)
     ]
-    return min(good, key=lambda m: (-m.ports * m.gbps, m.ports, -m.lanes), default=None)  # 100G is 4 x 25G before 2 x 50G, as optics are sold
+    return min(good, key=lambda m: (-m.ports * m.gbps, m.ports, m.lane_gbps != 25, m.lanes), default=None)  # 100G is 4 x 25G before 2 x 50G, as optics are sold
 
 
 def _no_mode(kind: NodeKind, cage: NodeCage, fabrics: Sequence[str], leaves: Mapping[str, Switch], design: Design) -> Problem:

@@ -27,7 +27,7 @@ Style = Literal["rail", "rail-only", "tor", "dual-tor", "pair", "single", "chass
 
 
 class NodesSpec(Frozen):
-    """The GPU nodes of the cluster."""
+    """Nodes of one kind that are on the compute fabric."""
 
     model: str = Field(description="Node model of the catalog, for example hgx-b300; `railplan catalog nodes` lists them.")
     count: int = Field(description="Number of nodes.", json_schema_extra={"minimum": 1, "maximum": NODES_MAX})

@@ -135,7 +135,6 @@ def survey(topology: Topology, catalog: Catalog) -> Ground:
     drawn = make_hall(spec, rack, (), types)
     stands = drawn.stands if spec.rows else [Stand("", rack.model, limits, MANY, UNLIMITED)]
     stands = [stand._replace(limits=beside_pdus(topology, stand.limits)) for stand in stands]
-    stands = [stand._replace(limits=beside_pdus(topology, stand.limits)) for stand in stands]
     found = [*assumptions(topology), *of_whole_racks, *rack_warnings(spec, types), *hall_problems(spec, rack, types), *floor_problems(spec, rack, types)]
     if not stands:
         raise DesignError([*found, Problem("hall-too-small", "hall.rows", "every position is blocked", "no rack can stand anywhere", "unblock positions, or add rows")])

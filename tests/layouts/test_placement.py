@@ -226,17 +226,19 @@ def test_a_hall_too_small_is_told_by_how_many_racks_units_and_kilowatts(built: B
 
 
 def test_a_hall_too_small_names_the_nodes_in_a_rack_that_would_do(built: Build, catalog: Catalog) -> None:
+    room_above = ", or let --effort quick look for room above the nodes"
     for positions, asked, short, would_do in ((18, 2, 16, 4), (16, 4, 2, 5)):
         rows = [{"name": "A", "racks": positions}]
         [problem] = [p for p in problems_of(built(64, nodes_per_rack=asked, rows=rows), catalog) if p.level == "error"]
-        assert problem.fix == f"add {short} positions to hall.rows, or set hall.nodes_per_rack to {would_do}"
+        assert problem.fix == f"add {short} positions to hall.rows, or set hall.nodes_per_rack to {would_do}" + (room_above if short == 2 else "")
         assert place(built(64, nodes_per_rack=would_do, rows=rows), catalog).racks.height == positions
 
 
 def test_a_hall_too_small_names_the_limits_to_raise_where_that_would_do_and_only_there(built: Build, catalog: Catalog) -> None:
     rows = [{"name": "A", "racks": 14}]
     [problem] = [p for p in problems_of(built(64, nodes_per_rack=5, rows=rows), catalog) if p.level == "error"]
-    assert problem.fix == "add 2 positions to hall.rows, or set hall.nodes_per_rack to 6 and raise hall.rack_power_kw to 61.2"
+    room_above = ", or let --effort quick look for room above the nodes"
+    assert problem.fix == "add 2 positions to hall.rows, or set hall.nodes_per_rack to 6 and raise hall.rack_power_kw to 61.2" + room_above
     assert place(built(64, nodes_per_rack=6, rack_power_kw=61.2, rows=rows), catalog).racks.height == 14
     [problem] = [p for p in problems_of(built(64, nodes_per_rack=5, rows=[{"name": "A", "racks": 13}]), catalog) if p.level == "error"]
     assert problem.fix == "add 3 positions to hall.rows"
