@@ -90,7 +90,7 @@ def new(reference: str | None, storage: str | None, catalogs: tuple[Path, ...], 
 @click.option("--only", metavar="FORMAT,...", help="Write only these formats, some of which are not written otherwise; the README lists them.")
 @click.option("--slurm-version", default="23.11", show_default=True, help="Release of Slurm whose rules the Slurm files keep; 25.05 and later get topology.yaml as well.")
 @click.option("--label-prefix", default="fabric.topograph.run", show_default=True, help="What stands before the slash of Kubernetes node labels.")
-@click.option("--slice", "part", default="", metavar="pods=1,nodes=4", help="Part of the fabric that containerlab gets; also rails, planes, spines. By default all of it.")
+@click.option("--slice", "part", default="", metavar="pods=1,nodes=4", help="Part of the fabric that --only containerlab gets; also rails, planes, spines. By default all of it.")
 @click.option("--force", is_flag=True, help="Replace another plan in the folder.")
 @click.option("--hall", type=click.Path(path_type=Path), help="YAML file of the hall, or the name of a shipped one, in place of the design's.")
 @click.option(

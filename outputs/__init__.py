@@ -91,13 +91,15 @@ FILE_NAMES = frozenset(ALWAYS) | {name for entry in FORMATS.values() for name in
 def render(plan: Plan, only: Sequence[str] | None = None, options: Options = DEFAULTS, left_out: Callable[[Problem], None] = lambda problem: None) -> dict[str, bytes]:
     """Render the files of a plan in memory, of all formats or of those in `only`.
 
-    Raises DesignError for unknown formats and for formats of `only` whose reader cannot carry the plan. When all formats
+    Raises DesignError for unknown formats, for formats of `only` whose reader cannot carry the plan, and for a slice that none takes. When all formats
     are rendered (those that few need are not), such a format is missing instead and `left_out` hears why, as warnings.
     """
     wanted = [name for name, entry in FORMATS.items() if entry.by_default] if only is None else list(dict.fromkeys(name.strip().lower() for name in only))
     unknown = [name for name in wanted if name not in FORMATS]
     if unknown:
         raise DesignError(Problem("format", "--only", f"unknown format {name!r}", fix=did_you_mean(name, FORMATS)) for name in unknown)
+    if options.slice and "containerlab" not in wanted:
+        raise DesignError([Problem("slice", "--slice", "no file asked for takes a slice", "containerlab alone does", "name containerlab in --only, or leave --slice out")])
     files = {name: data for writer in ALWAYS.values() for name, data in writer(plan, options).items()}
     refused: list[Problem] = []
     for name in sorted(wanted, key=list(FORMATS).index):

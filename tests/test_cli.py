@@ -224,7 +224,7 @@ def test_check_says_what_is_left_after_failures(tmp_path: Path, monkeypatch: pyt
     done = run("check", "d.yaml", "--fail", "spine:spine-01,leaf:leaf-su0-r0", "--fail", "cable:S000257", "--fail-any", "spine")
     assert done.exit_code == 0
     assert "spine:spine-01, leaf:leaf-su0-r0, cable:S000257 down: " in done.stderr
-    assert "worst single spine, 1 kinds of 8 tried" in done.stderr
+    assert "worst single spine, 8 in all, 1 tried: one of each kind" in done.stderr
     told = json.loads(run("check", "d.yaml", "--fail", "spine:spine-01", "--fail-any", "rack", "--json").stdout)
     assert told["damage"]["left_percent"] == 87.5
     assert told["worst_failure"]["failures"][0].startswith("rack:")

@@ -133,6 +133,12 @@ def test_a_slice_that_is_none_is_refused(text: str, what: str, fix: str) -> None
     assert [(p.where, p.what, p.fix) for p in caught.value.problems] == [("--slice", what, fix)]
 
 
+@pytest.mark.parametrize("only", [None, ["csv"]])
+def test_a_slice_that_no_file_takes_is_refused(plan: Plan, only: list[str] | None) -> None:
+    with pytest.raises(DesignError, match="no file asked for takes a slice"):
+        render(plan, only, Options(slice="nodes=1"))
+
+
 def test_all_mistakes_of_a_slice_are_named_at_once() -> None:
     with pytest.raises(DesignError) as caught:
         parse_slice("pod=1,nodes=x")
