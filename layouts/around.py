@@ -80,19 +80,19 @@ def _beside(name: str, topology: Topology, ground: Ground, forbidden: Mask, full
     """The arrangement in racks of which the equipment leaves as many units, as much power and weight as a full rack of nodes takes."""
     hall = ground.hall
     left_w, left_kg = (hall.positions[c].to_numpy()[hall.free] - taken for c, taken in (("power_w", full.power_w), ("weight_kg", full.weight_kg)))
-    height, power_w, weight_kg = (max((kind.per_rack * kind.size[i] for kind in ground.racks.values()), default=0) for i in range(3))
+    height, power_w, weight_kg = (max((kind.whole[i] for kind in ground.racks.values()), default=0) for i in range(3))
     roomy = np.array([_window(row)[1] >= height for row in full.taken], bool) & (left_w >= power_w) & (left_kg >= weight_kg)
     shut = forbidden | ~roomy
     if shut.all():
         return None
     low, units = _window(np.asarray(full.taken[~shut].any(axis=0)))
     least = {"height_ru": units, "power_w": float(left_w[~shut].min()), "weight_kg": float(left_kg[~shut].min())}
-    there = _without(hall, shut)
-    there = replace(there, positions=there.positions.with_columns(pl.lit(value, there.positions.schema[column]).alias(column) for column, value in least.items()))
+    open_ = _without(hall, shut)
+    there = replace(open_, positions=open_.positions.with_columns(pl.lit(value, open_.positions.schema[column]).alias(column) for column, value in least.items()))
     racks = {profile: kind._replace(per_rack=min(kind.per_rack, *allowed(there.least, kind.size))) for profile, kind in ground.racks.items()}
     if any(kind.per_rack == 0 for kind in racks.values()):
         return None
-    found = PRESETS[name](topology, there, racks, ground.cap, wishes(topology, _without(hall, shut), racks) if pinned else None)
+    found = PRESETS[name](topology, there, racks, ground.cap, wishes(topology, open_, racks) if pinned else None)
     return None if found is None else Arranged(found.position, found.ru + low)
 
 

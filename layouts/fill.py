@@ -223,11 +223,14 @@ def _short_of_room(topology: Topology, stands: Sequence[Stand], blocks: int) -> 
 def _more_cooling(stands: Sequence[Stand], whole: Size, short: int) -> str:
     """Rows whose air holds back full racks of nodes, and what it would have to take for so many more; empty where rows do not."""
     found = []
-    for row in (s for s in stands if s.row_air_w < UNLIMITED and not misfits(s.limits, whole)):
-        now = int((row.row_air_w + 1e-6) / max(whole.air_w, 1e-6))
-        more = min(row.free - now, short)
+    for row, own in groupby(stands, key=lambda s: s.row):
+        alike = [s for s in own if s.row_air_w < UNLIMITED and not misfits(s.limits, whole)]
+        if not alike:
+            continue
+        now = int((alike[0].row_air_w + 1e-6) / max(whole.air_w, 1e-6))
+        more = min(sum(s.free for s in alike) - now, short)
         if more > 0:
-            found.append(f"row {row.row} to {kilo((now + more) * whole.air_w)}")
+            found.append(f"row {row} to {kilo((now + more) * whole.air_w)}")
             short -= more
     return " and ".join(found)
 

@@ -110,7 +110,7 @@ def _power_short(topology: Topology, ground: Ground, asked: Wishes) -> list[Prob
     need, carried = float(sizes.sum()), sum(power for _, power, _ in feeds)
     blocks = [float(sizes[block].sum()) for block in blocks_of_nodes(topology, ground.racks)[0]]
     one = min(blocks, default=0.0)
-    full = max((kind.per_rack * kind.size.power_w for kind in ground.racks.values()), default=0.0)
+    full = max((kind.whole.power_w for kind in ground.racks.values()), default=0.0)
     per_feed = [_racks_on(power, one, left[members]) for _, power, members in feeds]
     told = "; ".join(f"{name}: {kilo(power)} kW in {len(members):,} racks" for name, power, members in feeds)
     fix = "raise power_kw, put more racks on feeds with power to spare, or add positions to hall.rows"
@@ -139,7 +139,8 @@ def _feeds(topology: Topology, hall: Hall, asked: Wishes) -> tuple[list[tuple[st
     """Each power group with what it can still carry and the racks that no earlier one has, then the racks on no feed; and what is left of each rack's power."""
     groups = topology.design.placement.power_groups
     names = hall.positions["rack"].gather(hall.free).to_list()
-    left = np.where(asked.may.any(axis=0), np.maximum(hall.limits.power_w - asked.power_w, 0.0), 0.0)
+    limit_w = hall.positions["power_w"].to_numpy()[hall.free]
+    left = np.where(asked.may.any(axis=0), np.maximum(limit_w - asked.power_w, 0.0), 0.0)
     alone: Mask = np.ones(len(names), bool)
     feeds = []
     for number, group in enumerate(groups):

@@ -68,7 +68,6 @@ def kept_places(topology: Topology, hall: Hall, folder: Path | None = None) -> t
 
 def _of_folder(folder: Path) -> list[Given]:
     """Read `devices.csv` of an earlier plan."""
-
     path = folder / "devices.csv"
     if not path.is_file():
         raise DesignError([Problem("keep", str(folder), "holds no devices.csv", "the places of an earlier plan are read from it", "name the folder of a plan")])

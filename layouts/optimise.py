@@ -26,7 +26,7 @@ from .placement import Ground, Placement, Solution, assemble, reference, survey,
 from .pricing import METRES_A_MODULE, Cost, Tariff, links_by_kind, make_tariff, price_routes, whole_routes_m
 from .routes import route_terms_m
 from .rules import check_placement
-from .solver import Found, solve
+from .solver import Found, Task, solve
 from .together import torn_in
 
 TOGETHER_COSTS = 0.01
@@ -85,7 +85,7 @@ def place_best(
         arranged = sorted(fixed.values(), key=lambda c: c.cost.rank) if around is None else _arranged_beside(topology, ground, tariff, around)
         if effort != "fixed" or around is not None or not arranged:
             starts = [] if around is not None else [_places(topology, c.placement) for c in arranged] or _other_starts(topology, ground)
-            found = solve(topology, ground, tariff, around, starts, effort, tell, stop, jobs, unit)
+            found = solve(Task(topology, ground, tariff, around, starts, effort, tell, stop, jobs, unit))
         searched = [_candidate("search", topology, ground, tariff, *places) for places in (found.places if found else ())]
         candidates = [*arranged, *(c for c in searched if c is not None)]
         if not candidates:

@@ -84,7 +84,7 @@ def _shared_power(topology: Topology, hall: Hall, names: Sequence[str], power_w:
     block_here, switches_here = np.ones(len(names), bool), np.full(len(names), np.iinfo(np.int32).max, np.int64)
     sizes = device_sizes(topology)["power_w"].to_numpy()
     moves = topology.devices["role"].is_in(("node", *STANDING)).not_().to_numpy()
-    rack_w = max((kind.per_rack * kind.size.power_w for kind in racks.values()), default=1.0)
+    rack_w = max((kind.whole.power_w for kind in racks.values()), default=1.0)
     switch_w = float(sizes[moves].max(initial=1.0))
     for group in topology.design.placement.power_groups:
         fed = racks_of_group(hall, group)
@@ -109,7 +109,8 @@ def pinned(topology: Topology, pin: PinSpec) -> Mask:
 
 def inside(names: Sequence[str], rows: Sequence[str], some: Sequence[str], whole: Sequence[str]) -> Mask:
     """Racks (given by name and row) that are among some racks or in whole rows."""
-    return np.array([n in some or r in whole for n, r in zip(names, rows, strict=True)], bool)
+    racks, lines = set(some), set(whole)
+    return np.array([n in racks or r in lines for n, r in zip(names, rows, strict=True)], bool)
 
 
 def pin_problems(topology: Topology, hall: Hall) -> list[Problem]:
@@ -204,7 +205,8 @@ def power_groups_carry_their_racks(topology: Topology, placement: Placement) -> 
 
 def racks_of_group(hall: Hall, group: PowerGroupSpec) -> list[str]:
     """Racks of a power group, in the hall's order."""
-    return [rack for rack, row in hall.positions.select("rack", "row").iter_rows() if rack in group.racks or row in group.rows]
+    racks, rows = set(group.racks), set(group.rows)
+    return [rack for rack, row in hall.positions.select("rack", "row").iter_rows() if rack in racks or row in rows]
 
 
 PIN_RULES = (pins_are_kept, existing_equipment_is_left_alone, roles_stand_apart, power_groups_carry_their_racks)

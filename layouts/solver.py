@@ -26,8 +26,7 @@ from .solver_together import search_together
 from .solver_walk import make_board
 
 WORK = {"fixed": 2_000_000, "quick": 15_000_000, "normal": 150_000_000, "thorough": 5_000_000_000}
-"""Cells of cost tables that a search may fill, by effort: about 2 s, 30 s and 10 min on one core."""
-
+"""Cells of cost tables that a search may fill, by effort: less than 1 s, about 2 s, 30 s and 10 min on one core."""
 
 LEGS = {"fixed": 1, "quick": 1, "normal": 4, "thorough": 16}
 """Searches that begin anew, each with a seed of its own and its share of the work."""
@@ -60,65 +59,71 @@ class Found(NamedTuple):
 
 
 def counts_hold(topology: Topology) -> bool:
-    """True when a rack's most switches hold for every placement: no feed is shared out, and all switches draw and weigh the same."""
+    """True when a rack's most switches hold for every placement: no feed and no row's air is shared out, and all switches draw, heat and weigh the same."""
     sizes = device_sizes(topology).filter(topology.devices["role"] != "node")
-    return not topology.design.placement.power_groups and sizes.select("power_w", "weight_kg").unique().height <= 1
+    design = topology.design
+    shared = design.placement.power_groups or any(row.cooling_kw is not None for row in design.hall.rows)
+    return not shared and sizes.select("power_w", "air_w", "weight_kg").unique().height <= 1
 
 
-def solve(
-    topology: Topology,
-    ground: Ground,
-    tariff: Tariff,
-    kept: Kept | None,
-    starts: Sequence[tuple[Ints, Ints]],
-    effort: str,
-    tell: Callable[[str], None],
-    stop: Callable[[], bool],
-    jobs: int,
-    unit: str,
-) -> Found | None:
+class Task(NamedTuple):
+    """What to search for, from where, and with how much work."""
+
+    topology: Topology
+    ground: Ground
+    tariff: Tariff
+    kept: Kept | None
+    starts: Sequence[tuple[Ints, Ints]]
+    """Fixed arrangements, cheapest first."""
+    effort: str
+    tell: Callable[[str], None]
+    stop: Callable[[], bool]
+    """Whether the time is up."""
+    jobs: int
+    unit: str
+    """What the price is counted in, for people."""
+
+
+def solve(task: Task) -> Found | None:
     """Search with the work that the effort allows, for the cluster when it has grown; None when nothing was found at all.
 
     Around kept devices nothing is searched in a hall too large to be searched as a whole. An interrupt (Ctrl-C) ends the search:
     what was found until then is kept.
     """
     nothing = Found((), 0.0, 0.0, "interrupted")
-    if stop() and starts:
+    if task.stop() and task.starts:
         return nothing
     try:
-        return _search(grown(topology), ground, tariff, kept, starts, effort, tell, stop, jobs, unit)
+        task = task._replace(topology=grown(task.topology))
+        simple = hall_bound(task.topology, task.ground, task.tariff)
+        if len(task.ground.hall.free) <= SPOTS_MAX[task.effort]:
+            return _of_whole_hall(task, simple)
+        if task.kept is not None:
+            return Found((), simple, 0.0, "feasible")  # the arrangements around kept devices are all there is
+        return _in_parts(task, simple) if task.starts else _of_whole_hall(task, simple)
     except KeyboardInterrupt:
         return nothing
 
 
-def _search(
-    topology: Topology,
-    ground: Ground,
-    tariff: Tariff,
-    kept: Kept | None,
-    starts: Sequence[tuple[Ints, Ints]],
-    effort: str,
-    tell: Callable[[str], None],
-    stop: Callable[[], bool],
-    jobs: int,
-    unit: str,
-) -> Found | None:
-    simple = hall_bound(topology, ground, tariff)
+def _in_parts(task: Task, simple: float) -> Found:
+    """Pods by themselves, then the switches above them, from several arrangements."""
+    topology, ground = task.topology, task.ground
+    asked = wishes(topology, ground.hall, ground.racks)
+    several = []
+    interrupted = False
+    for start in task.starts[: STARTS[task.effort]]:
+        places, interrupted = solve_pods(topology, ground, task.tariff, asked, start, POD_WORK[task.effort], task.tell, task.stop)
+        several.append(places)
+        if interrupted:
+            break
+    return Found(tuple(several), simple, 0.0, "interrupted" if interrupted or task.stop() else "feasible")
+
+
+def _of_whole_hall(task: Task, simple: float) -> Found | None:
+    """All racks and switches at once."""
+    topology, ground, tariff, starts, effort, tell, stop = task.topology, task.ground, task.tariff, task.starts, task.effort, task.tell, task.stop
     scale = 1.0 if tariff.priced else METRES_A_MODULE
-    if kept is not None and len(ground.hall.free) > SPOTS_MAX[effort]:
-        return Found((), simple, 0.0, "feasible")  # the arrangements around kept devices are all there is
-    if kept is None and starts and len(ground.hall.free) > SPOTS_MAX[effort]:
-        asked = wishes(topology, ground.hall, ground.racks)
-        several = []
-        interrupted = False
-        for start in starts[: STARTS[effort]]:
-            places, interrupted = solve_pods(topology, ground, tariff, asked, start, POD_WORK[effort], tell, stop)
-            several.append(places)
-            if interrupted:
-                break
-        return Found(tuple(several), simple, 0.0, "interrupted" if interrupted or stop() else "feasible")
-    given = kept is not None
-    standing = _standing(topology, ground, starts, kept)
+    standing = _standing(topology, ground, starts, task.kept)
     if standing is None:
         return None
     servers, kept = standing
@@ -130,7 +135,7 @@ def _search(
     def heard(state: State, cost: float) -> None:
         if not best or cost < best[0][1]:
             best[:] = [(state, cost)]
-            tell(_progress(cost, simple, scale, unit))
+            tell(_progress(cost, simple, scale, task.unit))
 
     together: list[tuple[State, float]] = []
 
@@ -146,14 +151,14 @@ def _search(
             search(board, begin, topology.design.seed + leg, WORK[effort] // LEGS[effort], heard, stop, simple)
         if best and effort in ("normal", "thorough"):
             within, slots_open = conditional_bound(board, *best[0])
-            within = max(within, polish_all(board, best[0][0], POLISH[effort], jobs, slots_open, heard, stop))
-        if best and not given and topology.design.placement.contiguous != "never":
+            within = max(within, polish_all(board, best[0][0], POLISH[effort], task.jobs, slots_open, heard, stop))
+        if best and task.kept is None and topology.design.placement.contiguous != "never":
             work = int(WORK[effort] * TOGETHER)
             search_together(board, [best[0][0], *begin], topology.design.seed, work, heard_together, stop)
         if best and effort != "fixed":
-            tell(f"{_progress(best[0][1], simple, scale, unit)}; raising the bound")
+            tell(f"{_progress(best[0][1], simple, scale, task.unit)}; raising the bound")
             bound = lower_bound(board, *best[0], simple, effort, stop) if counts_hold(topology) else simple
-            tell(_progress(best[0][1], bound, scale, unit))
+            tell(_progress(best[0][1], bound, scale, task.unit))
     except KeyboardInterrupt:
         status = "interrupted"
     if not best:

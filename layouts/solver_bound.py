@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .hall import Floats, Ints, Mask
+from .hall import Ints, Mask
 from .sites import State
 from .solver_centre import centre_bound, mirrors
 from .solver_polish import parts_of, polish
@@ -152,14 +152,9 @@ def branch_and_bound(q: Relaxed, cost: float, target: float, work: int, images: 
             left = branch.left - spines
             if left and len(fixed) == len(spots):
                 continue
-            child, lower, used = _child(q, fixed, left, branch.multipliers, cost, target)
+            lower, child, used = ascend(q, fixed, left, branch.multipliers, cost, target, 15 if left else 150)
             spent += used
-            if child is not None and max(lower, bound) < target:
+            if max(lower, bound) < target:
                 count += 1
                 heapq.heappush(heap, (max(lower, bound), count, child))
     return float(min(target, heap[0][0] if heap else np.inf)), whole
-
-
-def _child(q: Relaxed, fixed: tuple[tuple[int, int], ...], left: int, multipliers: Floats, cost: float, target: float) -> tuple[Branch | None, float, int]:
-    lower, child, used = ascend(q, fixed, left, multipliers, cost, target, 15 if left else 150)
-    return child, lower, used

@@ -149,7 +149,8 @@ def _totals(fabric: dict[str, Any]) -> str:
     """Cables, modules and price of a fabric beside others."""
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in fabric["cables"]["by_kind"].items())
     price = fabric["cost"]
-    known = "no prices" if price["unpriced_rows"] == price["rows"] else f"{price['total']:,.0f} {price['currency']}{', not complete' if price['unpriced_rows'] else ''}"
+    partly = ", not complete" if price["unpriced_rows"] or price["other_currency_rows"] else ""
+    known = "no prices" if price["unpriced_rows"] == price["rows"] else f"{price['total']:,.0f} {price['currency']}{partly}"
     return f"{kinds}; {_count(fabric['modules'], 'module')}; {known}"
 
 

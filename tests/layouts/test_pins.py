@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from railplan import Catalog, DesignError, parse_design
+from railplan import Catalog, DesignError, make_plan, parse_design
 from railplan.fabric.build import build_topology
 from railplan.fabric.topology import Topology
 from railplan.layouts import solver
@@ -143,6 +143,15 @@ def test_feeds_that_fall_short_say_by_how_much(catalog: Catalog) -> None:
     need = device_sizes(topology)["power_w"].sum() / 1000
     assert f"carry 560 kW at most: {need - 560:g} kW short" in problem.what
     assert "feed-b: 60 kW in 3 racks" in problem.why
+
+
+def test_feeds_count_what_each_of_their_racks_carries(catalog: Catalog) -> None:
+    hall = "hall: {rack_power_kw: 12, rows: [{name: A, racks: 12, rack_power_kw: 50}, {name: B, racks: 8}]}\n"
+    design = f"nodes: {{model: hgx-h100, count: 32}}\nfabrics: {{compute: {{family: quantum-ndr}}}}\n{hall}placement: {{power_groups: [{{rows: [A], power_kw: %s}}]}}\n"
+    racks = make_plan(parse_design(design % 2000), catalog).placement.racks
+    assert set(racks.filter(racks["role"] == "node")["row"]) == {"A"}
+    with pytest.raises(DesignError, match="feeds and racks carry 196 kW at most"):  # 100 of row A, 8 racks of 12 in row B
+        make_plan(parse_design(design % 100), catalog)
 
 
 def test_a_feed_that_carries_no_rack_of_nodes_is_noted(catalog: Catalog) -> None:

@@ -337,6 +337,7 @@ def test_make_plan_searches_when_it_is_asked_to(catalog: Catalog) -> None:
 def test_the_bound_by_spine_places_is_asked_only_where_the_most_switches_of_a_rack_are_a_rule(catalog: Catalog) -> None:
     assert solver.counts_hold(topology_of(catalog, 64))
     assert not solver.counts_hold(topology_of(catalog, 64, "placement: {power_groups: [{rows: [A], power_kw: 400}]}\nhall: {rows: [{name: A, racks: 40}]}\n"))
+    assert not solver.counts_hold(topology_of(catalog, 64, "hall: {rows: [{name: A, racks: 40, cooling_kw: 900}]}\n"))
 
 
 def test_servers_stand_still_while_switches_of_all_fabrics_and_node_racks_are_searched(cluster_of: Callable[..., Plan]) -> None:

@@ -96,6 +96,7 @@ def test_fabrics_are_as_the_reference_asks(nodes: int) -> None:
     each = north_south.group_by("device").agg(pl.col("gbps").sum(), leaves=pl.col("peer_device").n_unique())
     assert (each.height, each["gbps"].min(), each["leaves"].min()) == (nodes, 800, 2)
     ratio = facts["north-south"]["oversubscription"]
+    assert (ratio is None) == (facts["north-south"]["spines"] == 0)
     assert ratio is None or ratio["worst_leaf"] <= 1
     managed = set(ports.filter(pl.col("fabric") == "oob")["device"])
     devices = tables.devices(plan)
