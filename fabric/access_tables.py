@@ -41,10 +41,11 @@ def switch_rows(access: Access, first: int) -> pl.DataFrame:
     of_leaf, _ = leaf_profiles(access)
     width = max(2, len(str(len(access.groups))))
     names, home, present = [], [], []
+    stand = homes(access)
     for group, (begin, end) in enumerate(access.groups):
         for side in range(access.sides):
             names.append(f"{leaf_word}-{group + 1:0{width}d}" + ("ab"[side] if access.sides > 1 else ""))
-            home.append(homes(access)[group])
+            home.append(stand[group])
             present.append(any(c.present for c in access.clients[begin:end]))
     spines = [f"{spine_word}-{j + 1:0{max(2, len(str(access.spines)))}d}" for j in range(access.spines)]
     count = len(names) + len(spines)

@@ -23,12 +23,12 @@ def every_client_port_is_linked(topology: Topology) -> list[Problem]:
     """Links of every device on every fabric are as many as its catalog entry has ports for it, counted anew from the catalog."""
     problems: list[Problem] = []
     overrides = _overrides(topology)
-    present = topology.devices.filter("present").select("dev", "profile", "fabric")
+    present = topology.devices.filter("present").select("dev", "profile", "fabric", "role")
     for fabric in _others(topology):
         asked = {key: _ports(topology, profile, fabric, overrides.get(key, {})) for key, profile in topology.profiles.items()}
         own = present.filter(pl.col("fabric") != fabric).with_columns(asked=pl.col("profile").replace_strict(asked, default=0, return_dtype=pl.Int64))
-        uplinks = _uplinks(topology, fabric)
-        own = own.with_columns(asked=pl.col("asked") + pl.col("dev").is_in(uplinks).cast(pl.Int64) * _links_of_uplinks(topology, fabric))
+        hanging = pl.col("fabric").replace_strict(_uplinks(topology, fabric), default=0, return_dtype=pl.Int64)
+        own = own.with_columns(asked=pl.col("asked") + pl.when(pl.col("role") == "leaf").then(hanging).otherwise(0))
         have = topology.links.filter((pl.col("fabric") == fabric) & (pl.col("tier") == "node-leaf")).group_by(dev="a_dev").agg(have=pl.len())
         bad = own.join(have, on="dev", how="left").with_columns(pl.col("have").fill_null(0)).filter(pl.col("have") != pl.col("asked")).sort("dev")
         problems += findings(
@@ -110,6 +110,7 @@ def _overrides(topology: Topology) -> dict[str, dict[str, str]]:
     """Profile -> ports that the design gives away by name."""
     design = topology.design
     found = {f"node-{i}" if i else "node": dict(group.ports) for i, group in enumerate(design.node_groups)}
+    found["ufm"] = dict(design.fabrics.compute.ufm_ports)
     return found | {f"server-{i}": dict(server.ports) for i, server in enumerate(design.servers)}
 
 
@@ -123,11 +124,6 @@ def _ports(topology: Topology, profile: Profile, fabric: str, given: dict[str, s
     return sum(modes.get(p.cage, 0) for p in mine) if isinstance(part, Node) else 0
 
 
-def _uplinks(topology: Topology, fabric: str) -> list[int]:
-    """Leaves that hang on a fabric by their uplinks."""
-    names = [name for name, spec in topology.design.fabrics.others.items() if spec.uplinks is not None and spec.uplinks.fabric == fabric]
-    return topology.devices.filter(pl.col("fabric").is_in(names) & (pl.col("role") == "leaf"))["dev"].to_list()
-
-
-def _links_of_uplinks(topology: Topology, fabric: str) -> int:
-    return max((spec.uplinks.links for spec in topology.design.fabrics.others.values() if spec.uplinks is not None and spec.uplinks.fabric == fabric), default=0)
+def _uplinks(topology: Topology, fabric: str) -> dict[str, int]:
+    """Fabric that hangs on another -> links that each leaf of it has to that other."""
+    return {name: spec.uplinks.links for name, spec in topology.design.fabrics.others.items() if spec.uplinks is not None and spec.uplinks.fabric == fabric}

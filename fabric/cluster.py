@@ -45,7 +45,7 @@ def whole_cluster(compute: Topology, catalog: Catalog, names: Mapping[str, PortN
     """Add servers, PDUs (for so many racks) and the other fabrics to the compute fabric; raises DesignError with all problems found."""
     design = compute.design
     around, profiles, problems = _around(compute, catalog, racks)
-    sizes, first, more = _settled(around, profiles) if not problems else ({}, {}, [])
+    sizes, first, more = _settled(around) if not problems else ({}, {}, [])
     raise_errors([*problems, *more])
     for name, access in sizes.items():
         own = leaf_profiles(access)[1]
@@ -162,15 +162,13 @@ def _server_rows(design: Design, first: int, racks: int) -> pl.DataFrame:
     return frame(DEVICES, {**blank, **columns, "dev": np.arange(first, first + number)})
 
 
-def _settled(around: Around, profiles: Mapping[str, Profile]) -> tuple[dict[str, Access], dict[str, int], list[Problem]]:
+def _settled(around: Around) -> tuple[dict[str, Access], dict[str, int], list[Problem]]:
     """Sizes of all fabrics and the number of the first leaf of each, once a round changes nothing."""
     sizes: dict[str, Access] = {}
     for _ in range(ROUNDS):
         first = _first_devices(around, sizes)
         clients = {name: _clients(around, sizes, first, name) for name in around.leaf}
         idle = [name for name, found in clients.items() if not found]
-        if sizes and idle:
-            return {}, {}, [_nobody(around.design, name) for name in idle]
         found: dict[str, Access] = {}
         problems: list[Problem] = []
         for name in (n for n in around.leaf if clients[n]):
@@ -182,10 +180,8 @@ def _settled(around: Around, profiles: Mapping[str, Profile]) -> tuple[dict[str,
                 found[name] = access
         if problems:
             return {}, {}, problems
-        if not found:
-            return {}, {}, [_nobody(around.design, name) for name in idle]
         if _first_devices(around, found) == first and found == sizes:
-            return sizes, first, []
+            return ({}, {}, [_nobody(around.design, name) for name in idle]) if idle else (sizes, first, [])
         sizes = found
     what = f"the sizes of {', '.join(around.leaf)} do not settle"
     return {}, {}, [Problem("access-size", "fabrics", what, "each asks the other for ports", "set clients_per_leaf or spines on one of them")]

@@ -283,3 +283,20 @@ def test_ports_of_ufm_servers_are_given_away_too() -> None:
 
     assert hangs(plain) == ufm
     assert hangs(given) == set()
+
+
+@pytest.mark.parametrize(
+    ("compute", "others"),
+    [
+        ("", "a: {serves: [storage], SW, uplinks: {fabric: c, links: 2}}\n  b: {serves: [inband], SW, uplinks: {fabric: c, links: 4}}\n  c: {serves: [frontend], SW}"),
+        (", ufm_links: 4, ufm_ports: {PORT: b}", "a: {serves: [storage, inband], SW}\n  b: {serves: [frontend], SW}"),
+        ("", "a: {serves: [storage, inband], SW, uplinks: {fabric: b}}\n  b: {serves: [frontend], SW, uplinks: {fabric: c}}\n  c: {serves: [management], SW}"),
+    ],
+    ids=["two fabrics with unlike uplinks on a third", "a port of the UFM servers given away", "a chain whose upper fabrics have switches alone below them"],
+)
+def test_fabrics_that_hang_on_each_other_are_proved(compute: str, others: str) -> None:
+    catalog = load_catalog()
+    port = next(p.label for p in catalog.node("ufm-server").ports if p.use == "inband")
+    text = f"nodes: {{model: hgx-h100, count: 16}}\nfabrics:\n  compute: {{family: quantum-ndr{compute}}}\n  {others}\n"
+    topology = build_topology(parse_design(text.replace("SW", "switch: nvidia-sn5600").replace("PORT", port)), catalog)
+    assert [p for p in check_fabric(topology) if p.level == "error"] == []
